@@ -1,0 +1,253 @@
+# Fence. `make help` lists what can be made; the README says what it is for.
+#
+# All that is built lies under $(BUILD). A variant is the same build in another
+# folder, never the same folder with other switches:
+#   make BUILD=build/x EXTRA_CXXFLAGS=-fsanitize=address EXTRA_LDFLAGS=-fsanitize=address sqlite
+#   make BUILD=build/x WITHOUT=guard,doom sqlite   without these protective layers (core/layer.h)
+#   make BUILD=build/x FAILPOINTS=1 sqlite         can be killed at named points
+
+VERSION := 0.1.0
+BUILD := build
+WITHOUT :=
+FAILPOINTS :=
+
+# Debian's own Python: another one on PATH may lack sqlite3's extension loading.
+PYTHON := /usr/bin/python3
+JOBS := $(shell nproc)
+comma := ,
+
+# ---- compiling -------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Werror -Wshadow -Wconversion -Wno-sign-conversion -Wundef -Wformat=2 \
+  -Wnon-virtual-dtor -Woverloaded-virtual
+CXXFLAGS ?= -O2 -g
+DEFINES := -DFENCE_VERSION='"$(VERSION)"' \
+  $(if $(WITHOUT),-DFENCE_WITHOUT=Layer::$(subst $(comma),$(comma)Layer::,$(WITHOUT))) \
+  $(if $(FAILPOINTS),-DFENCE_FAILPOINTS)
+COMMON = -std=c++17 $(CXXFLAGS) -fPIC -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 \
+  -ffile-prefix-map=$(CURDIR)=. $(WARNINGS) $(DEFINES) -I. -I$(BUILD)/obj -MMD -MP
+# What is loaded into somebody else's process uses no part of the C++ run time:
+# no exceptions to cross a C boundary, nothing to clash with the host's own copy.
+LIBRARY = $(COMMON) -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
+LINK_SHARED = $(CC) -shared -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--no-undefined
+
+CORE := $(wildcard core/*.cc)
+EXT := $(wildcard sqlite_ext/*.cc)
+SQL := $(patsubst sql/sqlite/%.sql,$(BUILD)/obj/sql/%.inc,$(wildcard sql/sqlite/*.sql))
+CORE_OBJ := $(CORE:%.cc=$(BUILD)/obj/library/%.o)
+EXT_OBJ := $(EXT:%.cc=$(BUILD)/obj/library/%.o)
+STATIC_OBJ := $(EXT:%.cc=$(BUILD)/obj/static/%.o)
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+all: sqlite  ## everything that is installed
+
+help:  ## this list
+	@grep -hE '^[a-z0-9 -]+:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 20
+
+deps:  ## installs the packages that are missing (root), or says which
+	@scripts/deps check
+
+$(BUILD)/obj/library/%.o: %.cc Makefile | $(SQL)
+	@mkdir -p $(@D)
+	$(CXX) $(LIBRARY) $(EXTRA_CXXFLAGS) -c $< -o $@
+
+$(BUILD)/obj/static/%.o: %.cc Makefile | $(SQL)
+	@mkdir -p $(@D)
+	$(CXX) $(LIBRARY) -DSQLITE_CORE $(EXTRA_CXXFLAGS) -c $< -o $@
+
+$(BUILD)/obj/test/%.o: %.cc Makefile
+	@mkdir -p $(@D)
+	$(CXX) $(COMMON) -Wno-conversion $(EXTRA_CXXFLAGS) -c $< -o $@
+
+$(SQL): $(BUILD)/obj/sql/%.inc: sql/sqlite/%.sql scripts/embed-sql.awk
+	@mkdir -p $(@D)
+	awk -v without='$(WITHOUT)' -f scripts/embed-sql.awk $< > $@
+
+# ---- SQLite ----------------------------------------------------------------
+
+sqlite: $(addprefix $(BUILD)/sqlite/,fence.so libfence.a fence_sqlite.h)  ## the SQLite extension
+
+# Linked by the C driver and without libsqlite3: SQLite hands its functions over
+# when it loads the library. Debug information goes into a file beside it.
+$(BUILD)/sqlite/fence.so: $(CORE_OBJ) $(EXT_OBJ) sqlite_ext/exports.map
+	@mkdir -p $(@D)
+	$(LINK_SHARED) -Wl,--version-script=sqlite_ext/exports.map -o $@ $(CORE_OBJ) $(EXT_OBJ) \
+	  $(LDFLAGS) $(EXTRA_LDFLAGS)
+	objcopy --only-keep-debug $@ $@.debug
+	objcopy --strip-debug --add-gnu-debuglink=$@.debug $@
+
+$(BUILD)/sqlite/libfence.a: $(CORE_OBJ) $(STATIC_OBJ)
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/sqlite/fence_sqlite.h: sqlite_ext/fence_sqlite.h
+	@mkdir -p $(@D)
+	cp $< $@
+
+# The multiarch folder of /usr/lib is one of the few where dlopen looks for a
+# library that is no lib*.so, so load_extension('fence') finds it there.
+PREFIX := /usr
+LIBDIR = $(PREFIX)/lib/$(shell gcc -print-multiarch)
+INCLUDEDIR = $(PREFIX)/include
+
+install: sqlite  ## installs under $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(BUILD)/sqlite/fence.so $(BUILD)/sqlite/libfence.a $(DESTDIR)$(LIBDIR)
+	install -m 644 $(BUILD)/sqlite/fence_sqlite.h $(DESTDIR)$(INCLUDEDIR)
+
+uninstall:  ## removes what install put there
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,fence.so libfence.a) $(DESTDIR)$(INCLUDEDIR)/fence_sqlite.h
+
+FILE = $(BUILD)/fence.db
+sqlite-shell: sqlite  ## the sqlite3 shell with Fence loaded, on FILE=...
+	@sqlite3 -cmd '.load $(BUILD)/sqlite/fence.so' $(FILE)
+
+demo:  ## two processes, one log: the frozen one is refused (needs no server)
+	@scripts/deps demo
+	@$(MAKE) --no-print-directory -s -j$(JOBS) sqlite
+	@$(PYTHON) demo/paused_writer.py
+
+# ---- checks ----------------------------------------------------------------
+
+# One program of GoogleTest a folder, linked with the rules themselves; the
+# extension is loaded at run time, as an application does it.
+TESTS := $(addprefix $(BUILD)/regress/,unit sqlite attack)
+test_objects = $(patsubst %.cc,$(BUILD)/obj/test/%.o,$(wildcard regress/$(1)/*.cc))
+
+tests: $(TESTS)  ## the C++ test programs
+$(BUILD)/regress/unit: $(call test_objects,unit)
+$(BUILD)/regress/sqlite: $(call test_objects,sqlite)
+$(BUILD)/regress/attack: $(call test_objects,attack)
+$(TESTS): $(CORE_OBJ)
+	@mkdir -p $(@D)
+	$(CXX) -o $@ $^ -lsqlite3 -lgtest_main -lgtest -lpthread $(LDFLAGS) $(EXTRA_LDFLAGS)
+
+# A suite is `check-SUITE`: steps, each of which runs one command and leaves a
+# JUnit file in HERE, whatever became of the step before. It counts as one case,
+# or (OWN) as the cases that the command itself writes to the file of that name.
+# The summary says what passed, in its exit status too.
+RESULTS := $(BUILD)/results
+SUITE = $(@:check-%=%)
+HERE = $(RESULTS)/$(SUITE)
+BEGIN = @rm -rf $(HERE)
+STEP = @scripts/junit-step $(HERE)
+OWN = $(STEP) --own
+SUMMARY = @scripts/junit-summary.py $(RESULTS) $(SUITE)
+PYTEST = $(PYTHON) -m pytest -q -p no:cacheprovider --junitxml=$(HERE)/pytest.xml
+variant = $(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/$(1)
+export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
+export PYTHONDONTWRITEBYTECODE = 1
+
+SUITES := unit sqlite conformance e2e lint sanitize valgrind fuzz
+check:  ## all of the following, then one line that counts; needs no server
+	@scripts/run-checks $(RESULTS) $(SUITES)
+
+check-all:  ## check and check-mutations, counted together
+	@scripts/run-checks $(RESULTS) $(SUITES) mutations
+
+check-unit: $(BUILD)/regress/unit  ## the rules of core/
+	$(BEGIN)
+	$(OWN) gtest -- $< --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
+	$(SUMMARY)
+
+check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, installed
+	$(BEGIN)
+	$(OWN) gtest -- $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
+	$(OWN) attack -- $(BUILD)/regress/attack --gtest_brief=1 --gtest_output=xml:$(HERE)/attack.xml
+	$(OWN) pytest -- $(PYTEST) regress/sqlite
+	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
+	$(STEP) install -- scripts/check-install $(BUILD)
+	$(SUMMARY)
+
+check-conformance: sqlite  ## SQL files with one expected output for every engine
+	$(BEGIN)
+	$(OWN) sqlite -- $(PYTHON) regress/conformance/run.py --engine sqlite --junit $(HERE)/sqlite.xml
+	$(SUMMARY)
+
+check-e2e: sqlite  ## real processes: the demo, stress, kill -9
+	$(BEGIN)
+	$(OWN) pytest -- $(PYTEST) regress/e2e
+	$(SUMMARY)
+
+CXX_FILES := $(wildcard $(foreach d,core sqlite_ext bench $(wildcard regress/*),$(d)/*.cc $(d)/*.h))
+TIDY_FLAGS = -std=c++17 $(DEFINES) -I. -I$(BUILD)/obj
+lint: check-lint
+check-lint: sqlite  ## format, static analysis, clang, symbols, scripts
+	$(BEGIN)
+	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
+	$(STEP) tidy -- scripts/run-tidy $(filter %.cc,$(CXX_FILES)) -- $(TIDY_FLAGS)
+	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ sqlite tests
+	$(STEP) symbols -- scripts/check-symbols $(BUILD)/sqlite
+	$(STEP) python -- scripts/check-text python
+	$(STEP) shell -- scripts/check-text shell
+	$(STEP) text -- scripts/check-text text
+	$(SUMMARY)
+
+SANITIZE := -O1 -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1
+check-sanitize:  ## the C++ tests under AddressSanitizer and UBSan
+	$(BEGIN)
+	$(STEP) build -- $(call variant,asan) EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
+	$(STEP) unit -- $(call sanitized,unit)
+	$(STEP) sqlite -- $(call sanitized,sqlite)
+	$(STEP) attack -- $(call sanitized,attack)
+	$(SUMMARY)
+
+VALGRIND := valgrind --quiet --error-exitcode=1 --leak-check=full \
+  --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
+check-valgrind: sqlite tests  ## the C++ tests of the extension under valgrind
+	$(BEGIN)
+	$(STEP) sqlite -- $(VALGRIND) $(BUILD)/regress/sqlite --gtest_brief=1
+	$(STEP) attack -- $(VALGRIND) $(BUILD)/regress/attack --gtest_brief=1
+	$(SUMMARY)
+
+FUZZERS := $(patsubst %.cc,%,$(wildcard regress/fuzz/*.cc))
+FUZZ_SECONDS := 15
+FUZZ := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+check-fuzz:  ## everything that parses, FUZZ_SECONDS=15 each, from a fixed seed
+	$(BEGIN)
+	$(STEP) build -- $(call variant,fuzz) CC=clang CXX=clang++ EXTRA_CXXFLAGS='$(FUZZ)' fuzzers
+	@for fuzzer in $(FUZZERS); do scripts/junit-step $(HERE) $${fuzzer##*/} -- \
+	  scripts/run-fuzzer $(BUILD)/fuzz/$$fuzzer $(FUZZ_SECONDS); done
+	$(SUMMARY)
+
+# Only in the variant that check-fuzz builds.
+fuzzers: $(FUZZERS:%=$(BUILD)/%)
+$(FUZZERS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/test/%.o $(BUILD)/sqlite/libfence.a
+	@mkdir -p $(@D)
+	$(CXX) -o $@ $^ -lsqlite3 -fsanitize=fuzzer,address,undefined
+
+check-mutations: sqlite  ## one protective layer less at a time: some test must notice
+	$(BEGIN)
+	$(OWN) --timeout 3600 sqlite -- $(PYTHON) regress/mutations/run.py --junit $(HERE)/sqlite.xml
+	$(SUMMARY)
+
+check-fresh:  ## demo and check from a fresh clone in an empty Debian (root)
+	@scripts/check-fresh
+
+# ---- the rest --------------------------------------------------------------
+
+bench: sqlite $(BUILD)/bench/sqlite  ## ratios against plain SQL, side by side
+	@$(BUILD)/bench/sqlite
+
+$(BUILD)/bench/sqlite: $(BUILD)/obj/test/bench/sqlite.o
+	@mkdir -p $(@D)
+	$(CXX) -o $@ $^ -lsqlite3
+
+format:  ## formats the C++ files
+	clang-format -i $(CXX_FILES)
+
+dist:  ## the source archive of the committed tree
+	@mkdir -p $(BUILD)
+	git archive --prefix=fence-$(VERSION)/ -o $(BUILD)/fence-$(VERSION).tar.gz HEAD
+
+clean:  ## removes all that was built
+	rm -rf $(BUILD)
+
+.PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzzers \
+  bench format dist clean $(addprefix check-,$(SUITES) mutations fresh)
+
+-include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)
