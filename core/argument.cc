@@ -1,0 +1,48 @@
+#include "core/argument.h"
+
+namespace fence {
+namespace reasons {
+
+const Reason bad_namespace = {Code::out_of_range, "the namespace is no name",
+                              "a namespace is text of 1 to 255 bytes of UTF-8 without NUL"};
+const Reason bad_key = {Code::out_of_range, "the key is no name",
+                        "a key is text of 1 to 255 bytes of UTF-8 without NUL"};
+const Reason bad_epoch = {Code::out_of_range, "the epoch is not a number in range",
+                          "an epoch is a whole number from 0 to 9223372036854775807, as an integer "
+                          "or as plain decimal text"};
+const Reason bad_writer = {Code::out_of_range, "the writer is not a UUID",
+                           "make one random UUID for each process incarnation and pass it as text"};
+const Reason bad_idx = {Code::out_of_range, "the idx is not a number in range",
+                        "an idx is a whole number from 0 to 9223372036854775807, as an integer or "
+                        "as plain decimal text"};
+const Reason bad_payload = {Code::out_of_range, "the payload is not a sequence of bytes",
+                            "pass bytes or text; an empty payload is fine, NULL is not"};
+const Reason bad_expected_last = {
+    Code::out_of_range, "expected_last is not a number in range",
+    "pass the idx that must be the last one, -1 for an empty log, or NULL not to compare"};
+const Reason bad_range = {Code::out_of_range, "a bound of the read is not a number in range",
+                          "from_idx, to_idx and max are whole numbers from 0 to "
+                          "9223372036854775807; NULL takes the default"};
+const Reason bad_claims = {Code::out_of_range, "element %n of the claims is not usable",
+                           "pass a JSON array of objects with the members key and epoch"};
+const Reason repeated_claim = {Code::out_of_range, "element %n of the claims repeats a key",
+                               "claim each key once in a call"};
+const Reason bad_idxs = {Code::out_of_range, "element %n of idxs is not an idx",
+                         "pass one array of whole numbers from 0 to 9223372036854775807"};
+const Reason bad_frames = {Code::out_of_range, "payload %n is not complete",
+                           "each payload is preceded by its length as 4 bytes, big-endian; "
+                           "fence_blobs builds that"};
+const Reason repeated_idx = {Code::out_of_range, "idx %n stands twice in the batch",
+                             "pass each idx once in a call"};
+const Reason different_lengths = {Code::out_of_range, "idxs and payloads differ in number",
+                                  "pass one payload for each idx"};
+const Reason setting_unknown = {Code::out_of_range, "there is no such setting",
+                                "the settings are listed in the reference, under fence_config"};
+const Reason setting_out_of_range = {Code::out_of_range, "the value is out of the setting's range",
+                                     "the ranges are listed in the reference, under fence_config"};
+const Reason epoch_missing = {Code::configuration,
+                              "the epoch is NULL, and this namespace needs one",
+                              "pass the epoch of your claim: mode required fences every write"};
+
+}  // namespace reasons
+}  // namespace fence

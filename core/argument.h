@@ -1,0 +1,32 @@
+// What is wrong with an argument of a call: the reasons of ZF010, and of ZF012
+// where a value is missing that the namespace's mode demands.
+#ifndef FENCE_CORE_ARGUMENT_H
+#define FENCE_CORE_ARGUMENT_H
+
+#include "core/refusal.h"
+
+namespace fence {
+namespace reasons {
+
+extern const Reason bad_namespace;
+extern const Reason bad_key;
+extern const Reason bad_epoch;
+extern const Reason bad_writer;
+extern const Reason bad_idx;
+extern const Reason bad_payload;
+extern const Reason bad_expected_last;
+extern const Reason bad_range;       // from_idx, to_idx or max of a read
+extern const Reason bad_claims;      // %n: which element, from 1
+extern const Reason repeated_claim;  // %n: which element, from 1
+extern const Reason bad_idxs;        // %n: which element, from 1
+extern const Reason bad_frames;      // %n: which element, from 1
+extern const Reason repeated_idx;    // %n: the idx
+extern const Reason different_lengths;
+extern const Reason setting_unknown;
+extern const Reason setting_out_of_range;
+extern const Reason epoch_missing;  // NULL where the mode is required
+
+}  // namespace reasons
+}  // namespace fence
+
+#endif

@@ -1,0 +1,57 @@
+// The protective layers that a test build can leave out, one by one, to prove
+// that each of them is tested (regress/mutations). In a normal build
+// FENCE_WITHOUT is not defined, layer() is the constant true, and the compiler
+// leaves nothing of this file behind.
+#ifndef FENCE_CORE_LAYER_H
+#define FENCE_CORE_LAYER_H
+
+namespace fence {
+
+enum class Layer {
+  none,
+  epoch_check,      // ownership verdict: the epochs must be equal
+  writer_check,     // ownership verdict: the writers must be equal
+  claim_check,      // claim verdict: forward only
+  one_epoch,        // one epoch a key in a transaction
+  doom,             // a refusal of ownership dooms the transaction
+  doom_early,       // later calls of a doomed transaction answer ZF009 at once
+  tx_destroy,       // the enlisted table cannot be dropped while doomed
+  fresh_check,      // fence_check does not trust an old snapshot
+  fallback_read,    // a stale caller learns so even while somebody else writes
+  claim_alone,      // a claim is a transaction of its own
+  plain_half,       // triggers: the invariant in plain SQL
+  guard,            // triggers: the one-shot guard function
+  self_check,       // exactly one row changed and the guard ran
+  marker,           // shadow tables through the marker virtual table
+  marker_destroy,   // the marker table cannot be dropped
+  defensive,        // DEFENSIVE on load
+  blob_index,       // the empty expression index against sqlite3_blob_open
+  authorizer,       // the opt-in authorizer
+  record_seal,      // the record's seal is compared at each read
+  tail_seal,        // the newest entry is compared with the record's mark
+  directonly,       // not callable from triggers and views
+  innocuous,        // the guard works under trusted_schema = OFF
+  idempotent_load,  // loading twice is harmless
+  storage_check,    // journal modes and VFS that cannot fence are refused
+  statement_owner,  // cached statements do not keep sqlite3_close from working
+  durable_claim,    // a claim is flushed whatever PRAGMA synchronous says
+  batch_probe,      // a batch is judged whole before its first write
+};
+
+#ifdef FENCE_WITHOUT
+constexpr bool layer(Layer wanted) noexcept {
+  constexpr Layer removed[] = {FENCE_WITHOUT};
+  for (const Layer one : removed) {
+    if (one == wanted) {
+      return false;
+    }
+  }
+  return true;
+}
+#else
+constexpr bool layer(Layer) noexcept { return true; }
+#endif
+
+}  // namespace fence
+
+#endif

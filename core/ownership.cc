@@ -1,0 +1,107 @@
+#include "core/ownership.h"
+
+#include "core/layer.h"
+
+namespace fence {
+
+namespace reasons {
+const Reason stale_claim = {
+    Code::stale_epoch, "epoch %e is claimed, the record is already at epoch %s, held by writer %w",
+    "this process was superseded: stop it, or claim an epoch above %s"};
+const Reason claim_below_floor = {Code::stale_epoch,
+                                  "epoch %e is claimed, the key was deleted at epoch %s",
+                                  "epochs never come back: claim an epoch above %s"};
+const Reason claim_below_namespace_floor = {
+    Code::stale_epoch, "epoch %e is claimed, keys of this namespace were purged up to epoch %n",
+    "epochs never come back: claim an epoch above %n"};
+const Reason claimed_by_other = {Code::other_writer, "epoch %s is held by another writer, %w",
+                                 "two processes chose one epoch: claim an epoch above %s"};
+const Reason stale_write = {
+    Code::stale_epoch, "epoch %e is asserted, the record is already at epoch %s, held by writer %w",
+    "this process lost the ownership: stop it, or claim an epoch above %s with a new writer"};
+const Reason written_by_other = {
+    Code::other_writer, "epoch %s is held by another writer, %w",
+    "this process does not own the key: claim an epoch above %s first"};
+const Reason never_claimed = {Code::no_record, "the key was never claimed",
+                              "claim it first with oplog_metadata_upsert"};
+const Reason key_deleted = {Code::no_record, "the key was deleted at epoch %s",
+                            "claim an epoch above %s to begin a new life of the key"};
+const Reason ahead_of_record = {
+    Code::ahead_of_record, "epoch %e is asserted, the record is only at epoch %s",
+    "claim the epoch before writing; if it was claimed, the database went back in time"};
+const Reason two_epochs = {Code::configuration,
+                           "this transaction already used epoch %s of the key, now epoch %e",
+                           "use one epoch of a key in a transaction"};
+const Reason impossible_epoch = {Code::corrupt, "the record's epoch is %s, which cannot be",
+                                 "run fence_verify, and restore the record from a backup"};
+}  // namespace reasons
+
+ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept {
+  const auto refuse = [](const Reason& reason) {
+    return ClaimVerdict{ClaimAction::refuse, &reason};
+  };
+  if (record.state == RecordState::none) {
+    return claimant.epoch > floor ? ClaimVerdict{ClaimAction::take, nullptr}
+                                  : refuse(reasons::claim_below_namespace_floor);
+  }
+  if (record.epoch < 0) {
+    return refuse(reasons::impossible_epoch);
+  }
+  if (claimant.epoch > record.epoch || !layer(Layer::claim_check)) {
+    return {ClaimAction::take, nullptr};
+  }
+  if (record.state == RecordState::deleted) {
+    return refuse(reasons::claim_below_floor);
+  }
+  if (claimant.epoch < record.epoch) {
+    return refuse(reasons::stale_claim);
+  }
+  return claimant.writer == record.writer ? ClaimVerdict{ClaimAction::reopen, nullptr}
+                                          : refuse(reasons::claimed_by_other);
+}
+
+const Reason* judge_owner(const Record& record, const Claimant& claimant) noexcept {
+  if (record.state == RecordState::none) {
+    return &reasons::never_claimed;
+  }
+  if (record.epoch < 0) {
+    return &reasons::impossible_epoch;
+  }
+  if (record.state == RecordState::deleted) {
+    return &reasons::key_deleted;
+  }
+  if (layer(Layer::epoch_check) && claimant.epoch < record.epoch) {
+    return &reasons::stale_write;
+  }
+  if (layer(Layer::epoch_check) && claimant.epoch > record.epoch) {
+    return &reasons::ahead_of_record;
+  }
+  if (layer(Layer::writer_check) && claimant.writer != record.writer) {
+    return &reasons::written_by_other;
+  }
+  return nullptr;
+}
+
+const Reason* judge_same_epoch(int64_t earlier, int64_t asserted) noexcept {
+  return !layer(Layer::one_epoch) || earlier == asserted ? nullptr : &reasons::two_epochs;
+}
+
+Refusal ownership_refusal(const Reason* reason, const Record& record,
+                          const Claimant& claimant) noexcept {
+  Refusal refusal;
+  refusal.reason = reason;
+  refusal.asserted_epoch = claimant.epoch;
+  refusal.asserted_writer = claimant.writer;
+  if (record.state != RecordState::none) {
+    refusal.stored_epoch = record.epoch;
+    refusal.stored_writer = record.writer;
+  }
+  const bool is_claim = reason == &reasons::stale_claim || reason == &reasons::claim_below_floor ||
+                        reason == &reasons::claim_below_namespace_floor;
+  if (is_claim || refusal.code() == Code::no_record) {
+    refusal.deleted = record.state == RecordState::deleted;
+  }
+  return refusal;
+}
+
+}  // namespace fence

@@ -1,0 +1,72 @@
+// Who owns a key, and may this caller go on (spec 2.1 and section 3).
+#ifndef FENCE_CORE_OWNERSHIP_H
+#define FENCE_CORE_OWNERSHIP_H
+
+#include <cstdint>
+
+#include "core/refusal.h"
+#include "core/writer.h"
+
+namespace fence {
+
+enum class RecordState : unsigned char {
+  none,     // never claimed
+  live,     // owned by (epoch, writer)
+  deleted,  // epoch is the floor, writer the one who deleted it
+};
+
+// The ownership record of one key, as it is stored.
+struct Record {
+  RecordState state = RecordState::none;
+  int64_t epoch = -1;
+  WriterHash writer{};
+};
+
+// Under which ownership a caller acts.
+struct Claimant {
+  int64_t epoch = 0;  // 0..2^63-1
+  WriterHash writer{};
+};
+
+enum class ClaimAction : unsigned char { refuse, take, reopen };
+
+struct ClaimVerdict {
+  ClaimAction action = ClaimAction::refuse;
+  const Reason* refusal = nullptr;  // set when refused
+};
+
+// May the claimant take the key? A compare-and-set that only moves forward.
+// floor: highest epoch of keys of this namespace whose records were purged, -1 if none.
+ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept;
+
+// May the claimant write to the key? Equality, never "at least": a higher epoch
+// means that the claim was skipped, or that the database went back in time.
+// Returns nullptr when it may.
+const Reason* judge_owner(const Record& record, const Claimant& claimant) noexcept;
+
+// May a transaction that used a key under one epoch go on under another? Never:
+// it would commit the work of two owners as one. Returns nullptr when they are equal.
+const Reason* judge_same_epoch(int64_t earlier, int64_t asserted) noexcept;
+
+// The refusal of a claim or of a write, with everything its detail can say. For
+// claim_below_namespace_floor the caller adds the floor as number.
+Refusal ownership_refusal(const Reason* reason, const Record& record,
+                          const Claimant& claimant) noexcept;
+
+namespace reasons {
+extern const Reason stale_claim;
+extern const Reason claim_below_floor;
+extern const Reason claim_below_namespace_floor;
+extern const Reason claimed_by_other;
+extern const Reason stale_write;
+extern const Reason written_by_other;
+extern const Reason never_claimed;
+extern const Reason key_deleted;
+extern const Reason ahead_of_record;
+extern const Reason two_epochs;
+extern const Reason impossible_epoch;
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif
