@@ -1,0 +1,86 @@
+-- Fence's tables in a SQLite file, format 1. Ordinary rowid tables: WITHOUT
+-- ROWID is several times slower once payloads reach a kilobyte.
+--
+-- Writers are stored as hashes (16 bytes), epochs and idx as 0..2^63-1, seals as
+-- 16 bytes. Everything here is read by every version of Fence: a change of
+-- meaning needs a new format number and a step in migrations/.
+
+-- One row: what the file is. seal_key: 16 random bytes, the key of all seals.
+-- generation: rises with each fence_anchor().
+CREATE TABLE main.fence_control(
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  format INTEGER NOT NULL,
+  seal_key BLOB NOT NULL,
+  generation INTEGER NOT NULL
+);
+
+-- Settings that differ from their default.
+CREATE TABLE main.fence_setting(
+  name TEXT NOT NULL PRIMARY KEY,
+  value INTEGER NOT NULL
+);
+
+-- Namespaces that differ from the default (mode required, nothing else).
+-- floor: highest epoch of the keys whose records were purged, -1 if none.
+CREATE TABLE main.fence_namespace(
+  namespace TEXT NOT NULL PRIMARY KEY,
+  mode TEXT NOT NULL,
+  identical_repeat INTEGER NOT NULL,
+  shard_space TEXT,
+  floor INTEGER NOT NULL
+);
+
+-- The ownership record of each key. deleted_at (milliseconds since 1970) is NULL
+-- while the key lives; afterwards epoch is its floor and writer who deleted it.
+-- tail, tail_seal: an entry that was the newest, noted now and then; trimmed,
+-- trim_seal: the last trimmed entry; late_sum: sum of the seals of the entries
+-- that were stored below the then newest one. -1 and zeros where there is none.
+CREATE TABLE main.fence_meta(
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  writer BLOB NOT NULL,
+  deleted_at INTEGER,
+  tail INTEGER NOT NULL,
+  tail_seal BLOB NOT NULL,
+  trimmed INTEGER NOT NULL,
+  trim_seal BLOB NOT NULL,
+  late_sum BLOB NOT NULL,
+  seal BLOB NOT NULL,
+  PRIMARY KEY (namespace, key)
+);
+
+-- The entries. epoch is -1 for an unfenced one. late: 1 when it was stored below
+-- the then newest entry (its seal then follows no other).
+CREATE TABLE main.fence_oplog(
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  epoch INTEGER NOT NULL,
+  writer BLOB NOT NULL,
+  payload BLOB NOT NULL,
+  late INTEGER NOT NULL,
+  seal BLOB NOT NULL,
+  PRIMARY KEY (namespace, key, idx)
+);
+
+-- Small named values of a key.
+CREATE TABLE main.fence_value(
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  name TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  writer BLOB NOT NULL,
+  value BLOB NOT NULL,
+  seal BLOB NOT NULL,
+  PRIMARY KEY (namespace, key, name)
+);
+
+-- sqlite3_blob_open writes past every trigger, but never into a table with an
+-- expression index. These stay empty: no idx or epoch is that low.
+CREATE INDEX main.fence_control_noblob ON fence_control(length(seal_key)) WHERE format < -1; -- layer: blob_index
+CREATE INDEX main.fence_setting_noblob ON fence_setting(length(name)) WHERE value < -1; -- layer: blob_index
+CREATE INDEX main.fence_namespace_noblob ON fence_namespace(length(mode)) WHERE floor < -1; -- layer: blob_index
+CREATE INDEX main.fence_meta_noblob ON fence_meta(length(writer)) WHERE epoch < -1; -- layer: blob_index
+CREATE INDEX main.fence_oplog_noblob ON fence_oplog(length(payload)) WHERE idx < -1; -- layer: blob_index
+CREATE INDEX main.fence_value_noblob ON fence_value(length(value)) WHERE epoch < -1; -- layer: blob_index

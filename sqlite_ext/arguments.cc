@@ -1,0 +1,102 @@
+#include "sqlite_ext/arguments.h"
+
+#include "core/argument.h"
+#include "core/name.h"
+#include "core/number.h"
+
+namespace fence {
+
+namespace {
+
+std::string_view text_of(sqlite3_value* value) noexcept {
+  const unsigned char* text = sqlite3_value_text(value);
+  if (text == nullptr) {
+    return {};
+  }
+  return {reinterpret_cast<const char*>(text), static_cast<size_t>(sqlite3_value_bytes(value))};
+}
+
+ParsedNumber parse_number(sqlite3_value* value) noexcept {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+      return number_from_integer(sqlite3_value_int64(value));
+    case SQLITE_FLOAT:
+      return number_from_double(sqlite3_value_double(value));
+    case SQLITE_TEXT:
+      return parse_decimal(text_of(value));
+    default:
+      return {false, 0};
+  }
+}
+
+bool refuse(Failure* failure, const Reason& fault) noexcept {
+  failure->refuse(fault);
+  return false;
+}
+
+}  // namespace
+
+bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name,
+               Failure* failure) noexcept {
+  if (sqlite3_value_type(value) != SQLITE_TEXT) {
+    return refuse(failure, fault);
+  }
+  const std::string_view text = text_of(value);
+  if (check_name(text) != NameFault::none) {
+    return refuse(failure, fault);
+  }
+  *name = text;
+  return true;
+}
+
+bool read_number(sqlite3_value* value, const Reason& fault, int64_t* number,
+                 Failure* failure) noexcept {
+  const ParsedNumber parsed = parse_number(value);
+  if (!parsed.ok) {
+    return refuse(failure, fault);
+  }
+  *number = parsed.value;
+  return true;
+}
+
+bool read_number_or_null(sqlite3_value* value, const Reason& fault, int64_t* number,
+                         Failure* failure) noexcept {
+  return sqlite3_value_type(value) == SQLITE_NULL || read_number(value, fault, number, failure);
+}
+
+bool read_writer(sqlite3_value* value, WriterHash* writer, Failure* failure) noexcept {
+  if (sqlite3_value_type(value) != SQLITE_TEXT || !parse_writer(text_of(value), writer)) {
+    return refuse(failure, reasons::bad_writer);
+  }
+  return true;
+}
+
+bool read_payload(sqlite3_value* value, std::string_view* payload, Failure* failure) noexcept {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_TEXT:
+      *payload = text_of(value);
+      return true;
+    case SQLITE_BLOB: {
+      const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+      const auto size = static_cast<size_t>(sqlite3_value_bytes(value));
+      *payload = size == 0 ? std::string_view() : std::string_view(bytes, size);
+      return true;
+    }
+    default:
+      return refuse(failure, reasons::bad_payload);
+  }
+}
+
+bool read_owner_call(sqlite3_value** values, OwnerCall* call, Failure* failure) noexcept {
+  call->epoch_given = sqlite3_value_type(values[2]) != SQLITE_NULL;
+  return read_name(values[0], reasons::bad_namespace, &call->name.ns, failure) &&
+         read_name(values[1], reasons::bad_key, &call->name.key, failure) &&
+         read_number_or_null(values[2], reasons::bad_epoch, &call->claimant.epoch, failure) &&
+         read_writer(values[3], &call->claimant.writer, failure);
+}
+
+bool check_epoch_given(const OwnerCall& call, Failure* failure) noexcept {
+  return call.epoch_given || refuse(failure, reasons::epoch_missing);
+}
+
+}  // namespace fence

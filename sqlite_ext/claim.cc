@@ -1,0 +1,155 @@
+// Claims of one key: oplog_metadata_upsert and its quiet form.
+#include "sqlite_ext/claim.h"
+
+#include "core/argument.h"
+#include "core/failpoint.h"
+#include "sqlite_ext/arguments.h"
+#include "sqlite_ext/durability.h"
+#include "sqlite_ext/functions.h"
+#include "sqlite_ext/json_text.h"
+#include "sqlite_ext/write_scope.h"
+
+namespace fence {
+
+namespace {
+
+LastIdx last_idx_of(const LogState& log) noexcept {
+  return log.end.last_ever() >= 0 ? LastIdx(log.end.last_ever()) : LastIdx();
+}
+
+// Makes log.record the claimant's. A deleted key begins a new life, with a new log.
+void take_over(const Claimant& claimant, LogState* log) noexcept {
+  if (log->state == RecordState::deleted) {
+    log->record = StoredRecord();
+    log->end = LogEnd();
+    log->last_seal = Seal{};
+  }
+  log->state = RecordState::live;
+  log->record.epoch = claimant.epoch;
+  log->record.writer = claimant.writer;
+  note_tail(log);
+}
+
+bool judge_log_claim(const LogState& log, const OwnerCall& call, ClaimVerdict* verdict,
+                     Failure* failure) noexcept {
+  constexpr int64_t no_floor = -1;
+  *verdict = judge_claim(log.ownership(), no_floor, call.claimant);
+  if (verdict->action != ClaimAction::refuse) {
+    return true;
+  }
+  failure->refuse(ownership_refusal(verdict->refusal, log.ownership(), call.claimant));
+  return false;
+}
+
+// One claim under main's write lock.
+bool claim_locked(Connection* connection, const OwnerCall& call, LastIdx* last,
+                  Failure* failure) noexcept {
+  LogState log;
+  ClaimVerdict verdict;
+  if (!read_log(connection, call.name, &log, failure) ||
+      !judge_log_claim(log, call, &verdict, failure)) {
+    return false;
+  }
+  FENCE_FAILPOINT("claim.judged");
+  if (verdict.action == ClaimAction::take) {
+    const bool is_new = log.state == RecordState::none;
+    take_over(call.claimant, &log);
+    if (!store_record(connection, call.name, log, is_new, failure)) {
+      return false;
+    }
+  }
+  FENCE_FAILPOINT("claim.stored");
+  *last = last_idx_of(log);
+  return true;
+}
+
+// Would the claim be refused by what is stored now? Takes no lock.
+bool claim_stands(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
+  LogState log;
+  ClaimVerdict verdict;
+  return read_log(connection, call.name, &log, failure) &&
+         judge_log_claim(log, call, &verdict, failure);
+}
+
+}  // namespace
+
+bool run_claims(Connection* connection, const OwnerCall* calls, int count, LastIdx* last,
+                Failure* failure) noexcept {
+  if (!check_not_doomed(connection, failure) || !check_alone(connection, failure)) {
+    return false;
+  }
+  const auto for_each = [&](Failure* refused, auto claim) {
+    for (int i = 0; i < count; ++i) {
+      if (!claim(calls[i], &last[i], refused)) {
+        refused->name_key(calls[i].name.ns, calls[i].name.key);
+        return false;
+      }
+    }
+    return true;
+  };
+  const auto judge = [&](Failure* stale) {
+    return for_each(stale, [&](const OwnerCall& call, LastIdx*, Failure* refused) {
+      return claim_stands(connection, call, refused);
+    });
+  };
+  const auto write = [&](WriteProgress*, Failure* refused) {
+    const bool done = for_each(refused, [&](const OwnerCall& call, LastIdx* answer, Failure* why) {
+      return claim_locked(connection, call, answer, why);
+    });
+    FENCE_FAILPOINT("claim.before_commit");
+    return done;
+  };
+  const DurableCommit durable(connection);
+  const bool done = run_write(connection, judge, write, failure);
+  FENCE_FAILPOINT("claim.after_commit");
+  return done;
+}
+
+namespace {
+
+bool claim_one(Connection* connection, sqlite3_value** values, OwnerCall* call, LastIdx* last,
+               Failure* failure) noexcept {
+  const CallScope scope(connection, failure);
+  if (!scope.entered()) {
+    return false;
+  }
+  if (!read_owner_call(values, call, failure) || !check_epoch_given(*call, failure)) {
+    failure->name_key(call->name.ns, call->name.key);
+    return false;
+  }
+  return run_claims(connection, call, 1, last, failure);
+}
+
+}  // namespace
+
+void oplog_metadata_upsert(sqlite3_context* context, int, sqlite3_value** values) {
+  OwnerCall call;
+  LastIdx last;
+  Failure failure;
+  if (!claim_one(connection_of(context), values, &call, &last, &failure)) {
+    failure.raise(context);
+  } else if (last.known) {
+    sqlite3_result_int64(context, last.value);
+  }
+}
+
+void try_oplog_metadata_upsert(sqlite3_context* context, int, sqlite3_value** values) {
+  OwnerCall call;
+  LastIdx last;
+  Failure failure;
+  JsonText json(context);
+  if (claim_one(connection_of(context), values, &call, &last, &failure)) {
+    json.put("{\"owned\":true,\"last\":");
+    json.put_number_or_null(last);
+  } else if (failure.dooms()) {
+    json.put("{\"owned\":false,");
+    json.put_members(failure.refusal());
+  } else {
+    failure.raise(context);
+    return;
+  }
+  json.put("}");
+  json.finish();
+}
+
+}  // namespace fence

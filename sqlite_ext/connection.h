@@ -1,0 +1,57 @@
+// What Fence knows of one database connection. Made when the extension is
+// loaded, freed when its last function and module are gone.
+#ifndef FENCE_SQLITE_EXT_CONNECTION_H
+#define FENCE_SQLITE_EXT_CONNECTION_H
+
+#include "sqlite_ext/guard.h"
+#include "sqlite_ext/sqlite.h"
+#include "sqlite_ext/statements.h"
+#include "sqlite_ext/transaction.h"
+
+namespace fence {
+
+struct Connection {
+  sqlite3* db = nullptr;
+  int references = 0;
+
+  sqlite3_stmt* statements[static_cast<size_t>(Sql::count_)] = {};
+  bool statements_owned = false;
+
+  Ticket ticket;
+  Transaction transaction;
+
+  // Fence's own SQL is running or being prepared (for the authorizer).
+  bool armed = false;
+  bool authorizer = false;
+  // A call of Fence is under way: another one from inside it (a function of the
+  // application in a trigger, a progress handler) would share its statements.
+  bool in_call = false;
+};
+
+// For the destructors of functions and modules: each holds one reference.
+void release_connection(void* connection) noexcept;
+
+// Marks one call; refuses a call from inside another (ZF012).
+class CallScope {
+ public:
+  CallScope(Connection* connection, Failure* failure) noexcept;
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+
+  bool entered() const noexcept { return entered_; }
+
+ private:
+  Connection* connection_;
+  bool entered_;
+  // Inserting into Fence's tables must not change what the application sees.
+  sqlite3_int64 last_rowid_;
+};
+
+namespace reasons {
+extern const Reason nested_call;
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif

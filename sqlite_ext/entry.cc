@@ -1,0 +1,114 @@
+// The entry points that SQLite calls when the extension is loaded.
+#include <cstring>
+#include <new>
+
+#include "core/layer.h"
+#include "sqlite_ext/functions.h"
+#include "sqlite_ext/virtual_table.h"
+
+SQLITE_EXTENSION_INIT1
+
+namespace fence {
+
+namespace {
+
+// sqlite3_txn_state, without which a stale caller could not be told from one
+// whose transaction is already writing.
+constexpr int oldest_sqlite = 3034000;
+
+enum class Loaded : unsigned char { no, same, other };
+
+// Has the connection loaded Fence before? Registering anew would give functions
+// and tables two different states.
+Loaded find_loaded(sqlite3* db) noexcept {
+  if (!layer(Layer::idempotent_load)) {
+    return Loaded::no;
+  }
+  sqlite3_stmt* statement = nullptr;
+  Loaded loaded = Loaded::no;
+  if (sqlite3_prepare_v2(db, "SELECT fence_version()", -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    const auto* version = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+    loaded = version != nullptr && std::strcmp(version, FENCE_VERSION) == 0 ? Loaded::same
+                                                                            : Loaded::other;
+  }
+  sqlite3_finalize(statement);
+  return loaded;
+}
+
+int register_all(Connection* connection) noexcept {
+  // The first object that fails to register ends it; those before it go with the
+  // connection.
+  int rc = register_statement_owner(connection);
+  const auto next = [&](int (*register_one)(Connection*) noexcept) {
+    rc = rc == SQLITE_OK ? register_one(connection) : rc;
+  };
+  next(register_transaction_table);
+  next(register_marker_table);
+  next(register_append_table);
+  next(register_read_table);
+  next(register_guard);
+  next(register_functions);
+  return rc;
+}
+
+int fail(char** message, const char* text) noexcept {
+  if (message != nullptr) {
+    *message = sqlite3_mprintf("%s", text);
+  }
+  return SQLITE_ERROR;
+}
+
+int load(sqlite3* db, char** message) noexcept {
+  if (sqlite3_libversion_number() < oldest_sqlite) {
+    return fail(message, "ZF012 configuration: Fence needs SQLite 3.34 or newer");
+  }
+  switch (find_loaded(db)) {
+    case Loaded::same:
+      return SQLITE_OK_LOAD_PERMANENTLY;
+    case Loaded::other:
+      return fail(message,
+                  "ZF012 configuration: another version of Fence is loaded on this connection");
+    case Loaded::no:
+      break;
+  }
+  void* memory = sqlite3_malloc(sizeof(Connection));
+  if (memory == nullptr) {
+    return SQLITE_NOMEM;
+  }
+  auto* connection = new (memory) Connection();
+  connection->db = db;
+  connection->references = 1;
+  const int rc = register_all(connection);
+  release_connection(connection);
+  if (rc != SQLITE_OK) {
+    return rc;
+  }
+  if (layer(Layer::defensive)) {
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  }
+  return SQLITE_OK_LOAD_PERMANENTLY;
+}
+
+}  // namespace
+
+}  // namespace fence
+
+extern "C" {
+
+__attribute__((visibility("default"))) int sqlite3_fence_init(sqlite3* db, char** message,
+                                                              const sqlite3_api_routines* api) {
+  SQLITE_EXTENSION_INIT2(api)
+  static_cast<void>(api);
+  return fence::load(db, message);
+}
+
+#ifndef SQLITE_CORE
+// The name that SQLite tries first, whatever the file is called.
+__attribute__((visibility("default"))) int sqlite3_extension_init(sqlite3* db, char** message,
+                                                                  const sqlite3_api_routines* api) {
+  return sqlite3_fence_init(db, message, api);
+}
+#endif
+
+}  // extern "C"

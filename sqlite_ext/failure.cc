@@ -1,0 +1,82 @@
+#include "sqlite_ext/failure.h"
+
+namespace fence {
+
+namespace {
+
+// Refusals of ownership are SQLITE_AUTH: frameworks read SQLITE_CONSTRAINT as
+// "a duplicate" and swallow it. Never SQLITE_CORRUPT: SQLite itself would make
+// the connection read-only until the transaction ends.
+int result_code(Code code) noexcept {
+  if (rule_of(code).dooms || code == Code::not_asserted || code == Code::transaction_refused) {
+    return SQLITE_AUTH;
+  }
+  return code == Code::index_conflict ? SQLITE_CONSTRAINT_FUNCTION : SQLITE_ERROR;
+}
+
+}  // namespace
+
+void Failure::refuse(const Refusal& refusal) noexcept {
+  refusal_ = refusal;
+  rc_ = result_code(refusal.code());
+  TextSink sink(message_, sizeof message_);
+  render_message(refusal_, &sink);
+}
+
+void Failure::refuse(const Reason& reason, int64_t number) noexcept {
+  Refusal refusal;
+  refusal.reason = &reason;
+  refusal.number = number;
+  refuse(refusal);
+}
+
+void Failure::refuse_doomed(const Refusal& first) noexcept {
+  refusal_ = Refusal();
+  rc_ = result_code(Code::transaction_refused);
+  TextSink sink(message_, sizeof message_);
+  render_doomed_message(first, &sink);
+}
+
+void Failure::pass_on(sqlite3* db, int rc) noexcept {
+  refusal_ = Refusal();
+  const int extended = sqlite3_extended_errcode(db);
+  rc_ = (extended & 0xff) == (rc & 0xff) ? extended : rc;
+  TextSink sink(message_, sizeof message_);
+  sink.put(sqlite3_errmsg(db));
+  if (rc_ == SQLITE_BUSY_SNAPSHOT) {
+    sink.put(
+        ": this transaction reads an old state of the file and can never write; "
+        "ROLLBACK, then BEGIN IMMEDIATE");
+  }
+}
+
+void Failure::out_of_memory() noexcept {
+  refusal_ = Refusal();
+  rc_ = SQLITE_NOMEM;
+  TextSink sink(message_, sizeof message_);
+  sink.put("out of memory");
+}
+
+void Failure::name_key(std::string_view ns, std::string_view key) noexcept {
+  if (!refusal_.refused()) {
+    return;
+  }
+  Refusal named = refusal_;
+  named.ns = ns;
+  named.key = key;
+  refuse(named);
+}
+
+void Failure::raise(sqlite3_context* context) const noexcept {
+  // The text first: setting it resets the code.
+  sqlite3_result_error(context, message_, -1);
+  sqlite3_result_error_code(context, rc_);
+}
+
+int Failure::raise(sqlite3_vtab* table) const noexcept {
+  sqlite3_free(table->zErrMsg);
+  table->zErrMsg = sqlite3_mprintf("%s", message_);
+  return rc_;
+}
+
+}  // namespace fence

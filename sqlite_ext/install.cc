@@ -1,0 +1,81 @@
+// fence_install(): Fence's tables, triggers and views in main.
+#include "core/failpoint.h"
+#include "sqlite_ext/functions.h"
+#include "sqlite_ext/seal.h"
+#include "sqlite_ext/write_scope.h"
+
+namespace fence {
+
+namespace {
+
+constexpr const char* tables_sql =
+#include "sql/tables.inc"
+    ;
+constexpr const char* triggers_sql =
+#include "sql/triggers.inc"
+    ;
+constexpr const char* views_sql =
+#include "sql/views.inc"
+    ;
+
+bool run_script(Connection* connection, const char* script, Failure* failure) noexcept {
+  const bool outer_armed = connection->armed;
+  connection->armed = true;
+  const int rc = sqlite3_exec(connection->db, script, nullptr, nullptr, nullptr);
+  connection->armed = outer_armed;
+  if (rc != SQLITE_OK) {
+    failure->pass_on(connection->db, rc);
+    return false;
+  }
+  return true;
+}
+
+bool store_control(Connection* connection, Failure* failure) noexcept {
+  SealKey seal_key;
+  sqlite3_randomness(sizeof seal_key.bytes, seal_key.bytes);
+  Row row;
+  row.kind = "control";
+  row.add(integer_field(1));
+  row.add(integer_field(file_format));
+  row.add(blob_field(seal_key.bytes, sizeof seal_key.bytes));
+  row.add(integer_field(0));
+  return write_row(connection, Sql::insert_control, row, failure);
+}
+
+bool install_locked(Connection* connection, Failure* failure) noexcept {
+  Installed installed = Installed::no;
+  if (!find_installed(connection, &installed, failure)) {
+    return false;
+  }
+  if (installed == Installed::yes) {
+    return check_installed(connection, failure);
+  }
+  if (installed == Installed::partly) {
+    failure->refuse(reasons::partly_installed);
+    return false;
+  }
+  return run_script(connection, "CREATE VIRTUAL TABLE main.fence USING fence", failure) &&
+         run_script(connection, tables_sql, failure) &&
+         run_script(connection, triggers_sql, failure) &&
+         run_script(connection, views_sql, failure) && store_control(connection, failure);
+}
+
+}  // namespace
+
+void fence_install(sqlite3_context* context, int, sqlite3_value**) {
+  Connection* connection = connection_of(context);
+  Failure failure;
+  const CallScope scope(connection, &failure);
+  const auto judge = [](Failure*) { return true; };
+  const auto write = [&](WriteProgress*, Failure* failed) {
+    return install_locked(connection, failed);
+  };
+  if (!scope.entered() || !check_not_doomed(connection, &failure) ||
+      !check_alone(connection, &failure) || !run_write(connection, judge, write, &failure)) {
+    failure.raise(context);
+    return;
+  }
+  sqlite3_result_int64(context, file_format);
+}
+
+}  // namespace fence

@@ -1,0 +1,65 @@
+// The ownership record and the entries of one key, as the file holds them. The
+// storage of the SQLite shim: it reads and writes, core/ decides in between.
+#ifndef FENCE_SQLITE_EXT_LOG_STORE_H
+#define FENCE_SQLITE_EXT_LOG_STORE_H
+
+#include "core/append.h"
+#include "core/ownership.h"
+#include "sqlite_ext/failure.h"
+#include "sqlite_ext/seal.h"
+
+namespace fence {
+
+struct Connection;
+
+// The names of a record; borrowed from the arguments of a call.
+struct LogName {
+  std::string_view ns;
+  std::string_view key;
+};
+
+// Everything that one call needs to know of a key, read in one statement.
+struct LogState {
+  SealKey seal_key;
+  RecordState state = RecordState::none;
+  StoredRecord record;  // meaningless in state none
+  LogEnd end;
+  Seal last_seal{};  // of the newest entry, or of the last trimmed one, or zeros
+
+  Record ownership() const noexcept {
+    return {state, state == RecordState::none ? -1 : record.epoch, record.writer};
+  }
+};
+
+// Reads a key from the current snapshot and checks what was read: ZF012 without
+// Fence's tables, ZF019 for values that cannot be, ZF020 for a record whose seal
+// is broken or whose noted newest entry is gone.
+bool read_log(Connection* connection, const LogName& name, LogState* log,
+              Failure* failure) noexcept;
+
+// Reads what stands at idx and compares its bytes with payload.
+bool read_place(Connection* connection, const LogName& name, int64_t idx, std::string_view payload,
+                Place* place, Failure* failure) noexcept;
+
+// Stores an entry at a free place and moves log along; late entries change
+// log->record, which must then be stored as well.
+bool insert_entry(Connection* connection, const LogName& name, const Claimant& owner, int64_t idx,
+                  std::string_view payload, LogState* log, Failure* failure) noexcept;
+
+// Stores log->record, sealed. is_new: there was no row for the key.
+bool store_record(Connection* connection, const LogName& name, const LogState& log, bool is_new,
+                  Failure* failure) noexcept;
+
+// Notes the newest entry in log->record, for whoever later asks whether it is still there.
+void note_tail(LogState* log) noexcept;
+
+namespace reasons {
+extern const Reason corrupt_record;
+extern const Reason corrupt_entry;
+extern const Reason record_seal_broken;
+extern const Reason tail_gone;
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif

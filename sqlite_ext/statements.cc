@@ -1,0 +1,140 @@
+#include "sqlite_ext/statements.h"
+
+#include "core/layer.h"
+#include "sqlite_ext/connection.h"
+#include "sqlite_ext/virtual_table.h"
+
+namespace fence {
+
+namespace {
+
+// Every table is named with its schema: a TEMP table of the same name is not ours.
+constexpr const char* texts[] = {
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+    "ROLLBACK",
+    "UPDATE main.fence_meta SET epoch = epoch WHERE 0",
+    "DELETE FROM temp.fence_transaction WHERE 0",
+    "PRAGMA main.journal_mode",
+    "PRAGMA main.synchronous",
+    "SELECT count(*), count(CASE WHEN name = 'fence_control' THEN 1 END) FROM main.sqlite_schema"
+    " WHERE name IN ('fence', 'fence_control', 'fence_setting', 'fence_namespace', 'fence_meta',"
+    " 'fence_oplog', 'fence_value')",
+    "SELECT format FROM main.fence_control",
+    "SELECT c.format, c.seal_key, m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed,"
+    " m.trim_seal, m.late_sum, m.seal, o.idx, o.epoch, o.seal"
+    " FROM main.fence_control c"
+    " LEFT JOIN main.fence_meta m ON m.namespace = ?1 AND m.key = ?2"
+    " LEFT JOIN main.fence_oplog o ON o.rowid = (SELECT rowid FROM main.fence_oplog"
+    " WHERE namespace = ?1 AND key = ?2 ORDER BY idx DESC LIMIT 1)",
+    "SELECT epoch, payload FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx = ?3",
+    "INSERT INTO main.fence_oplog(namespace, key, idx, epoch, writer, payload, late, seal)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    "INSERT INTO main.fence_meta(namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
+    " trimmed, trim_seal, late_sum, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    "UPDATE main.fence_meta SET epoch = ?3, writer = ?4, deleted_at = ?5, tail = ?6,"
+    " tail_seal = ?7, trimmed = ?8, trim_seal = ?9, late_sum = ?10, seal = ?11"
+    " WHERE namespace = ?1 AND key = ?2",
+    "INSERT INTO main.fence_control(id, format, seal_key, generation) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT value FROM main.fence_setting WHERE name = ?1",
+    "INSERT INTO main.fence_setting(name, value) VALUES (?1, ?2)",
+    "UPDATE main.fence_setting SET value = ?2 WHERE name = ?1",
+    "SELECT type, json_extract(value, '$.key'), json_extract(value, '$.epoch')"
+    " FROM json_each(?1)",
+};
+static_assert(sizeof texts / sizeof *texts == static_cast<size_t>(Sql::count_),
+              "one text for each statement");
+
+// Connects the owner once; without it nothing is cached, since a cached
+// statement would keep sqlite3_close from working.
+bool connect_owner(Connection* connection) noexcept {
+  if (connection->statements_owned || !layer(Layer::statement_owner)) {
+    return true;
+  }
+  sqlite3_stmt* statement = nullptr;
+  const int rc = sqlite3_prepare_v2(connection->db, "SELECT 1 FROM main.fence_statements LIMIT 0",
+                                    -1, &statement, nullptr);
+  sqlite3_finalize(statement);
+  return rc == SQLITE_OK && connection->statements_owned;
+}
+
+bool is_alive(sqlite3* db, sqlite3_stmt* wanted) noexcept {
+  for (sqlite3_stmt* one = sqlite3_next_stmt(db, nullptr); one != nullptr;
+       one = sqlite3_next_stmt(db, one)) {
+    if (one == wanted) {
+      return true;
+    }
+  }
+  return false;
+}
+
+struct OwnerTable : VirtualTable {
+  static constexpr const char* columns = "CREATE TABLE x(unused)";
+
+  static void connected(Connection* connection) noexcept { connection->statements_owned = true; }
+  static void disconnected(Connection* connection) noexcept {
+    connection->statements_owned = false;
+    drop_statements(connection);
+  }
+};
+
+}  // namespace
+
+Use::Use(Connection* connection, Sql sql) noexcept
+    : connection_(connection), outer_armed_(connection->armed) {
+  connection->armed = true;
+  sqlite3_stmt*& cached = connection->statements[static_cast<size_t>(sql)];
+  if (cached == nullptr) {
+    if (!connect_owner(connection)) {
+      rc_ = SQLITE_ERROR;
+      return;
+    }
+    sqlite3_prepare_v3(connection->db, texts[static_cast<size_t>(sql)], -1,
+                       SQLITE_PREPARE_PERSISTENT, &cached, nullptr);
+    rc_ = sqlite3_extended_errcode(connection->db);
+  }
+  statement_ = cached;
+}
+
+Use::~Use() {
+  if (statement_ != nullptr) {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+  connection_->armed = outer_armed_;
+}
+
+bool Use::step() noexcept {
+  if (!ready()) {
+    return false;
+  }
+  const int rc = sqlite3_step(statement_);
+  if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
+    rc_ = SQLITE_OK;
+    return rc == SQLITE_ROW;
+  }
+  rc_ = sqlite3_extended_errcode(connection_->db);
+  return false;
+}
+
+bool Use::run() noexcept {
+  while (step()) {
+  }
+  return ready() && rc_ == SQLITE_OK;
+}
+
+void drop_statements(Connection* connection) noexcept {
+  for (sqlite3_stmt*& statement : connection->statements) {
+    // Some wrappers finalize every statement of a connection before they close it.
+    if (statement != nullptr && is_alive(connection->db, statement)) {
+      sqlite3_finalize(statement);
+    }
+    statement = nullptr;
+  }
+}
+
+int register_statement_owner(Connection* connection) noexcept {
+  return register_module<OwnerTable>(connection, "fence_statements");
+}
+
+}  // namespace fence

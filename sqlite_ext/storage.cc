@@ -1,0 +1,142 @@
+#include "sqlite_ext/storage.h"
+
+#include <cstring>
+
+#include "core/layer.h"
+#include "sqlite_ext/connection.h"
+
+namespace fence {
+
+namespace reasons {
+const Reason not_installed = {Code::configuration, "Fence is not installed in this file",
+                              "SELECT fence_install() once, outside a transaction"};
+const Reason partly_installed = {
+    Code::guard_broken, "some of Fence's tables are missing from this file",
+    "restore the file from a backup: what the missing tables held cannot be made up"};
+const Reason other_format = {
+    Code::configuration, "the file has Fence's format %n, which this build does not know",
+    "load the version of Fence that the file was made for, or a newer one"};
+const Reason no_journal = {Code::configuration,
+                           "main has journal_mode OFF, so a refused write could not be undone",
+                           "PRAGMA journal_mode = WAL"};
+const Reason memory_journal = {Code::configuration,
+                               "main has journal_mode MEMORY, so a crash could destroy the file",
+                               "PRAGMA journal_mode = WAL"};
+const Reason no_locks = {Code::configuration, "main was opened without file locks",
+                         "open it without nolock=1 and with a VFS that locks"};
+const Reason immutable_file = {Code::configuration, "main was opened as immutable",
+                               "open it without immutable=1"};
+const Reason foreign_authorizer = {Code::configuration,
+                                   "the application's authorizer forbids what Fence has to do",
+                                   "let the authorizer allow tables whose names begin with fence"};
+}  // namespace reasons
+
+namespace {
+
+const char* file_name(sqlite3* db) noexcept { return sqlite3_db_filename(db, "main"); }
+
+bool vfs_has_no_locks(sqlite3* db) noexcept {
+  char* name = nullptr;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_VFSNAME, &name) != SQLITE_OK ||
+      name == nullptr) {
+    return false;
+  }
+  const bool found = std::strstr(name, "unix-none") != nullptr;
+  sqlite3_free(name);
+  return found;
+}
+
+}  // namespace
+
+JournalMode journal_mode(Connection* connection) noexcept {
+  JournalMode mode;
+  Use use(connection, Sql::journal_mode);
+  if (use.step()) {
+    const unsigned char* name = sqlite3_column_text(use.get(), 0);
+    if (name != nullptr) {
+      TextSink(mode.name, sizeof mode.name).put(reinterpret_cast<const char*>(name));
+    }
+  }
+  return mode;
+}
+
+const Reason* storage_fault(Connection* connection) noexcept {
+  const char* name = file_name(connection->db);
+  if (!layer(Layer::storage_check) || name == nullptr || *name == '\0') {
+    return nullptr;
+  }
+  if (sqlite3_uri_boolean(name, "nolock", 0) != 0 || vfs_has_no_locks(connection->db)) {
+    return &reasons::no_locks;
+  }
+  if (sqlite3_uri_boolean(name, "immutable", 0) != 0) {
+    return &reasons::immutable_file;
+  }
+  const JournalMode mode = journal_mode(connection);
+  if (std::strcmp(mode.name, "off") == 0) {
+    return &reasons::no_journal;
+  }
+  if (std::strcmp(mode.name, "memory") == 0) {
+    return &reasons::memory_journal;
+  }
+  return nullptr;
+}
+
+bool check_storage(Connection* connection, Failure* failure) noexcept {
+  const Reason* fault = storage_fault(connection);
+  if (fault == nullptr) {
+    return true;
+  }
+  failure->refuse(*fault);
+  return false;
+}
+
+bool find_installed(Connection* connection, Installed* installed, Failure* failure) noexcept {
+  Use use(connection, Sql::installed);
+  if (!use.step()) {
+    failure->pass_on(connection->db, use.rc());
+    return false;
+  }
+  const bool any = sqlite3_column_int(use.get(), 0) > 0;
+  const bool control = sqlite3_column_int(use.get(), 1) > 0;
+  *installed = control ? Installed::yes : any ? Installed::partly : Installed::no;
+  return true;
+}
+
+void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcept {
+  if ((rc & 0xff) == SQLITE_AUTH) {
+    failure->refuse(reasons::foreign_authorizer);
+    return;
+  }
+  if ((rc & 0xff) != SQLITE_ERROR) {
+    failure->pass_on(connection->db, rc);
+    return;
+  }
+  Installed installed = Installed::no;
+  if (find_installed(connection, &installed, failure)) {
+    failure->refuse(installed == Installed::no ? reasons::not_installed
+                                               : reasons::partly_installed);
+  }
+}
+
+bool check_format(int64_t format, Failure* failure) noexcept {
+  if (format == file_format) {
+    return true;
+  }
+  failure->refuse(reasons::other_format, format);
+  return false;
+}
+
+bool check_installed(Connection* connection, Failure* failure) noexcept {
+  Use use(connection, Sql::format);
+  if (use.step()) {
+    return check_format(sqlite3_column_int64(use.get(), 0), failure);
+  }
+  if (use.rc() == SQLITE_OK) {
+    failure->refuse(reasons::partly_installed);
+  } else {
+    refuse_unreadable(connection, use.rc(), failure);
+  }
+  return false;
+}
+
+}  // namespace fence

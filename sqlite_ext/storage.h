@@ -1,0 +1,50 @@
+// Is main a file that can be fenced, and is Fence installed in it?
+#ifndef FENCE_SQLITE_EXT_STORAGE_H
+#define FENCE_SQLITE_EXT_STORAGE_H
+
+#include "sqlite_ext/failure.h"
+
+namespace fence {
+
+struct Connection;
+
+// The file format that this build writes and reads.
+constexpr int64_t file_format = 1;
+
+// Longest name of a journal mode ("truncate"), and room to spare.
+struct JournalMode {
+  char name[16] = {0};
+};
+
+// The journal mode of main; empty on an error.
+JournalMode journal_mode(Connection* connection) noexcept;
+
+// Why main cannot be fenced, or nullptr. Locks are Fence's ground: a VFS without
+// them, or a journal that a crash does not survive, holds no promise. A database
+// in memory is private to its process and is served.
+const Reason* storage_fault(Connection* connection) noexcept;
+
+// ZF012 with that reason.
+bool check_storage(Connection* connection, Failure* failure) noexcept;
+
+enum class Installed : unsigned char { no, yes, partly };
+
+// Which of Fence's tables main has. False: failed.
+bool find_installed(Connection* connection, Installed* installed, Failure* failure) noexcept;
+
+// Fails a call whose first read of Fence's tables could not be prepared (rc):
+// ZF012 where Fence is not installed, else ZF020 or SQLite's own error.
+void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcept;
+
+// Fails with ZF012 where Fence is not installed or the format is not ours.
+bool check_installed(Connection* connection, Failure* failure) noexcept;
+bool check_format(int64_t format, Failure* failure) noexcept;
+
+namespace reasons {
+extern const Reason not_installed;
+extern const Reason partly_installed;
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif

@@ -1,0 +1,47 @@
+// Fence's part in the transactions of a connection. A TEMP virtual table is
+// enlisted in each transaction that Fence has a say in: SQLite then asks it at
+// COMMIT, where a refusal that the application has swallowed is raised again.
+//
+// TEMP, because enlisting a table of main would take main's write lock: a stale
+// caller must be told so even while somebody else writes, and must not sit on
+// the lock afterwards.
+#ifndef FENCE_SQLITE_EXT_TRANSACTION_H
+#define FENCE_SQLITE_EXT_TRANSACTION_H
+
+#include "core/refusal.h"
+#include "sqlite_ext/asserted_keys.h"
+#include "sqlite_ext/failure.h"
+
+namespace fence {
+
+struct Connection;
+
+struct Transaction {
+  bool enlisted = false;
+  bool doomed = false;
+  KeptRefusal first;  // the refusal that doomed it
+  int level = 0;      // number of open savepoints
+  AssertedKeys keys;
+
+  void clear() noexcept;
+};
+
+// Is a transaction of the application open? A statement that is writing to main
+// around the call counts: the call is then part of that statement's transaction.
+bool in_transaction(sqlite3* db) noexcept;
+
+// Puts the table into the current transaction, and makes it where it is missing.
+bool enlist(Connection* connection, Failure* failure) noexcept;
+
+// From here on the current transaction cannot commit: COMMIT fails with ZF009
+// and everything is rolled back, whatever savepoints are rolled back before.
+void doom(Connection* connection, const Refusal& first) noexcept;
+
+// Fails with ZF009 when the current transaction is doomed.
+bool check_not_doomed(Connection* connection, Failure* failure) noexcept;
+
+int register_transaction_table(Connection* connection) noexcept;
+
+}  // namespace fence
+
+#endif

@@ -1,0 +1,73 @@
+#include "sqlite_ext/write_scope.h"
+
+namespace fence {
+
+namespace reasons {
+const Reason partial_write = {Code::guard_broken,
+                              "an error of the storage stopped a write half-way",
+                              "try the whole transaction again"};
+const Reason claim_in_transaction = {
+    Code::configuration, "this call is a transaction of its own, and one is open",
+    "call it in autocommit, before BEGIN: frozen inside, it would hold up every other writer"};
+}  // namespace reasons
+
+bool begin_own(Connection* connection, Failure* failure) noexcept {
+  Use use(connection, Sql::begin);
+  if (use.run()) {
+    return true;
+  }
+  failure->pass_on(connection->db, use.rc());
+  return false;
+}
+
+bool end_own(Connection* connection, bool done, Failure* failure) noexcept {
+  if (done) {
+    Use use(connection, Sql::commit);
+    if (use.run()) {
+      return true;
+    }
+    failure->pass_on(connection->db, use.rc());
+  }
+  // SQLite may have rolled back by itself (a full disk, a commit hook).
+  if (sqlite3_get_autocommit(connection->db) == 0) {
+    Use(connection, Sql::rollback).run();
+  }
+  return false;
+}
+
+bool lock_main(Connection* connection, Failure* failure) noexcept {
+  if (sqlite3_txn_state(connection->db, "main") == SQLITE_TXN_WRITE) {
+    return true;
+  }
+  Use use(connection, Sql::lock);
+  if (use.run()) {
+    return true;
+  }
+  if (use.ready()) {
+    failure->pass_on(connection->db, use.rc());
+  } else {
+    refuse_unreadable(connection, use.rc(), failure);
+  }
+  return false;
+}
+
+void settle_joined(Connection* connection, const WriteProgress& progress,
+                   const Failure& failure) noexcept {
+  if (failure.dooms()) {
+    doom(connection, failure.refusal());
+  } else if (progress.partial) {
+    Refusal refusal;
+    refusal.reason = &reasons::partial_write;
+    doom(connection, refusal);
+  }
+}
+
+bool check_alone(Connection* connection, Failure* failure) noexcept {
+  if (!layer(Layer::claim_alone) || !in_transaction(connection->db)) {
+    return true;
+  }
+  failure->refuse(reasons::claim_in_transaction);
+  return false;
+}
+
+}  // namespace fence
