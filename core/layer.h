@@ -8,7 +8,6 @@
 namespace fence {
 
 enum class Layer {
-  none,
   epoch_check,      // ownership verdict: the epochs must be equal
   writer_check,     // ownership verdict: the writers must be equal
   claim_check,      // claim verdict: forward only
@@ -35,7 +34,6 @@ enum class Layer {
   storage_check,    // journal modes and VFS that cannot fence are refused
   statement_owner,  // cached statements do not keep sqlite3_close from working
   durable_claim,    // a claim is flushed whatever PRAGMA synchronous says
-  batch_probe,      // a batch is judged whole before its first write
 };
 
 #ifdef FENCE_WITHOUT

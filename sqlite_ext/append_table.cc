@@ -14,8 +14,9 @@ const Reason append_only = {Code::configuration, "fenced_append takes INSERT onl
                             "read entries from oplog_entries or oplog_read"};
 
 struct AppendTable : VirtualTable {
+  // No column types: values must arrive as they were given, '007' not as 7.
   static constexpr const char* columns =
-      "CREATE TABLE x(namespace TEXT, key TEXT, epoch INTEGER, writer TEXT, idx INTEGER, payload)";
+      "CREATE TABLE x(namespace, key, epoch, writer, idx, payload)";
   static constexpr bool direct_only = layer(Layer::directonly);
 
   // values: old rowid, new rowid, then the columns.

@@ -11,8 +11,9 @@ namespace {
 
 const Reason old_snapshot = {
     Code::configuration,
-    "this transaction may be reading an old state of the file, in which nobody can know",
-    "call fence_check outside a transaction, or after BEGIN IMMEDIATE"};
+    "a transaction or SELECT that is open may read an old state of the file, in which nobody can "
+    "know",
+    "call fence_check outside a transaction and with no SELECT open, or after BEGIN IMMEDIATE"};
 
 // A stale owner is refused in any snapshot, since epochs only rise. "Still the
 // owner" is only known in a snapshot that this call opens, or under the write lock.

@@ -45,8 +45,8 @@ void Failure::pass_on(sqlite3* db, int rc) noexcept {
   sink.put(sqlite3_errmsg(db));
   if (rc_ == SQLITE_BUSY_SNAPSHOT) {
     sink.put(
-        ": this transaction reads an old state of the file and can never write; "
-        "ROLLBACK, then BEGIN IMMEDIATE");
+        ": this transaction (or a SELECT that is not finished) reads an old state of the file "
+        "and can never write; ROLLBACK (or finish the SELECT), then BEGIN IMMEDIATE");
   }
 }
 
