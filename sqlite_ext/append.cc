@@ -166,18 +166,26 @@ bool append_locked(Connection* connection, const AppendCall& call, int64_t* stor
 
 bool run_append(Connection* connection, const AppendCall& call, int64_t* stored,
                 Failure* failure) noexcept {
+  // Named before the transaction is doomed by it.
+  const auto named = [&](bool done, Failure* refused) {
+    if (!done) {
+      refused->name_key(call.owner.name.ns, call.owner.name.key);
+    }
+    return done;
+  };
   const auto judge = [&](Failure* stale) {
     LogState log;
-    return judge_caller(connection, call, &log, stale);
+    return named(judge_caller(connection, call, &log, stale), stale);
   };
   const auto write = [&](WriteProgress* progress, Failure* refused) {
-    return assert_key(connection, call.owner, refused) &&
-           append_locked(connection, call, stored, progress, refused);
+    return named(assert_key(connection, call.owner, refused) &&
+                     append_locked(connection, call, stored, progress, refused),
+                 refused);
   };
   FENCE_FAILPOINT("append.entered");
   const bool done =
-      check_epoch_given(call.owner, failure) && run_write(connection, judge, write, failure);
-  failure->name_key(call.owner.name.ns, call.owner.name.key);
+      named(check_epoch_given(call.owner, failure) && run_write(connection, judge, write, failure),
+            failure);
   FENCE_FAILPOINT("append.after_commit");
   return done;
 }

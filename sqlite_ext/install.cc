@@ -18,6 +18,10 @@ constexpr const char* views_sql =
 #include "sql/views.inc"
     ;
 
+// After the triggers: SQLite reads the schema in this order, and newer ones refuse
+// to read a trigger on what they know to be a shadow table.
+constexpr const char* marker_sql = "CREATE VIRTUAL TABLE main.fence USING fence";
+
 bool run_script(Connection* connection, const char* script, Failure* failure) noexcept {
   const bool outer_armed = connection->armed;
   connection->armed = true;
@@ -42,22 +46,38 @@ bool store_control(Connection* connection, Failure* failure) noexcept {
   return write_row(connection, Sql::insert_control, row, failure);
 }
 
+// Reloading a dump puts the triggers behind the marker; some tools leave it out.
+bool mend_marker(Connection* connection, Failure* failure) noexcept {
+  {
+    Use use(connection, Sql::marker_stands);
+    if (!use.step()) {
+      failure->pass_on(connection->db, use.rc());
+      return false;
+    }
+    if (sqlite3_column_int(use.get(), 0) == 1) {
+      return true;
+    }
+  }
+  return run_script(connection, "DROP TABLE IF EXISTS main.fence", failure) &&
+         run_script(connection, marker_sql, failure);
+}
+
 bool install_locked(Connection* connection, Failure* failure) noexcept {
   Installed installed = Installed::no;
   if (!find_installed(connection, &installed, failure)) {
     return false;
   }
   if (installed == Installed::yes) {
-    return check_installed(connection, failure);
+    return check_installed(connection, failure) && mend_marker(connection, failure);
   }
   if (installed == Installed::partly) {
     failure->refuse(reasons::partly_installed);
     return false;
   }
-  return run_script(connection, "CREATE VIRTUAL TABLE main.fence USING fence", failure) &&
-         run_script(connection, tables_sql, failure) &&
+  return run_script(connection, tables_sql, failure) &&
          run_script(connection, triggers_sql, failure) &&
-         run_script(connection, views_sql, failure) && store_control(connection, failure);
+         run_script(connection, views_sql, failure) &&
+         run_script(connection, marker_sql, failure) && store_control(connection, failure);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ struct MarkerTable : VirtualTable {
   static constexpr const char* columns = "CREATE TABLE x(unused)";
   static constexpr bool eponymous = false;
 
-  static bool may_drop(Connection*, sqlite3_vtab* table) noexcept {
-    if (!layer(Layer::marker_destroy)) {
+  // Fence itself may, to put it back in its place.
+  static bool may_drop(Connection* connection, sqlite3_vtab* table) noexcept {
+    if (connection->armed || !layer(Layer::marker_destroy)) {
       return true;
     }
     Failure failure;

@@ -20,6 +20,10 @@ constexpr const char* texts[] = {
     "SELECT count(*), count(CASE WHEN name = 'fence_control' THEN 1 END) FROM main.sqlite_schema"
     " WHERE name IN ('fence', 'fence_control', 'fence_setting', 'fence_namespace', 'fence_meta',"
     " 'fence_oplog', 'fence_value')",
+    "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = 'fence' AND rowid >"
+    " (SELECT max(rowid) FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name IN"
+    " ('fence_control', 'fence_setting', 'fence_namespace', 'fence_meta', 'fence_oplog',"
+    " 'fence_value'))",
     "SELECT format FROM main.fence_control",
     "SELECT c.format, c.seal_key, m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed,"
     " m.trim_seal, m.late_sum, m.seal, o.idx, o.epoch, o.seal"

@@ -18,6 +18,7 @@ enum class Sql : unsigned char {
   journal_mode,
   synchronous,
   installed,  // the names of Fence's tables in main
+  marker_stands,  // is the marker there, and behind Fence's triggers?
   format,
   read_record,  // control row, record and newest entry of a key
   read_place,   // the entry at one idx
