@@ -1,0 +1,155 @@
+"""The file, format 1, is what docs/internals.md says: read here without any help of Fence."""
+import hashlib
+import sqlite3
+import struct
+import uuid
+
+import pytest
+import transcript
+
+WRITER = "5f0c3d52-8c1e-4b0e-9d0a-3d1f6c2b7e11"
+ZEROS = bytes(16)
+MASK = 2**64 - 1
+
+
+def rotate(word, bits):
+    return (word << bits | word >> (64 - bits)) & MASK
+
+
+def siphash128(key, message):
+    """SipHash-2-4 with a 128-bit result, from its paper; slow and plain."""
+    k0, k1 = struct.unpack("<QQ", key)
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ 0xee,
+         k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+
+    def rounds(count):
+        for _ in range(count):
+            v[0] = (v[0] + v[1]) & MASK
+            v[1] = rotate(v[1], 13) ^ v[0]
+            v[0] = rotate(v[0], 32)
+            v[2] = (v[2] + v[3]) & MASK
+            v[3] = rotate(v[3], 16) ^ v[2]
+            v[0] = (v[0] + v[3]) & MASK
+            v[3] = rotate(v[3], 21) ^ v[0]
+            v[2] = (v[2] + v[1]) & MASK
+            v[1] = rotate(v[1], 17) ^ v[2]
+            v[2] = rotate(v[2], 32)
+
+    padded = message + bytes(7 - len(message) % 8) + bytes([len(message) % 256])
+    for word, in struct.iter_unpack("<Q", padded):
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 0xee
+    rounds(4)
+    low = v[0] ^ v[1] ^ v[2] ^ v[3]
+    v[1] ^= 0xdd
+    rounds(4)
+    return struct.pack("<QQ", low, v[0] ^ v[1] ^ v[2] ^ v[3])
+
+
+def number(value):
+    return struct.pack("<Q", value % 2**64)
+
+
+def text(value):
+    data = value.encode() if isinstance(value, str) else value
+    return number(len(data)) + data
+
+
+def seal_of_entry(seal_key, previous, row):
+    return siphash128(seal_key, b"".join([
+        number(1), previous, text(row["namespace"]), text(row["key"]), number(row["idx"]),
+        number(row["epoch"]), row["writer"], number(row["late"]), text(row["payload"])]))
+
+
+def seal_of_record(seal_key, row):
+    deleted = row["deleted_at"] is not None
+    return siphash128(seal_key, b"".join([
+        number(2), text(row["namespace"]), text(row["key"]), number(row["epoch"]), row["writer"],
+        number(deleted), number(row["deleted_at"] or 0), number(row["tail"]), row["tail_seal"],
+        number(row["trimmed"]), row["trim_seal"], row["late_sum"]]))
+
+
+def add(left, right):
+    total = int.from_bytes(left, "little") + int.from_bytes(right, "little")
+    return (total % 2**128).to_bytes(16, "little")
+
+
+@pytest.fixture(name="file")
+def fixture_file(tmp_path):
+    """A log that was written in every way there is: alone, late, with gaps, as a batch."""
+    db = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(str(transcript.extension()))
+    db.execute("SELECT fence_install()").fetchone()
+    db.execute("SELECT oplog_metadata_upsert('ns', 'kéy', 7, ?)", (WRITER,)).fetchone()
+    for idx, payload in ((5, b""), (100, b"x" * 9), (2, b"late"), (101, "text"), (3, b"late 2")):
+        db.execute("SELECT fenced_append('ns', 'kéy', 7, ?, ?, ?)",
+                   (WRITER, idx, payload)).fetchone()
+    db.execute("SELECT fenced_append_many('ns', 'kéy', 7, ?, '[200, 50, 201]', "
+               "fence_blobs('a', 'b', 'c'))", (WRITER,)).fetchone()
+    db.execute("SELECT oplog_metadata_upsert('ns', 'kéy', 9, ?)", (WRITER,)).fetchone()
+    db.close()
+    plain = sqlite3.connect(tmp_path / "log.db")
+    plain.row_factory = sqlite3.Row
+    yield plain
+    plain.close()
+
+
+def test_the_hash_is_siphash():
+    # First vectors of the authors' reference implementation.
+    key = bytes(range(16))
+    assert siphash128(key, b"").hex() == "a3817f04ba25a8e66df67214c7550293"
+    assert siphash128(key, b"\0").hex() == "da87c1d86b99af44347659119b22fc45"
+
+
+def test_the_writer_is_stored_as_a_hash_of_its_uuid(file):
+    digest = hashlib.sha256(uuid.UUID(WRITER).bytes).digest()[:16]
+    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_oplog")} == {digest}
+    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_meta")} == {digest}
+    shown = file.execute("SELECT writer FROM oplog_metadata").fetchone()[0]
+    assert shown == digest[:4].hex()
+
+
+def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
+    seal_key = file.execute("SELECT seal_key FROM fence_control").fetchone()[0]
+    previous, late_sum = ZEROS, ZEROS
+    late = []
+    for row in file.execute("SELECT * FROM fence_oplog ORDER BY idx"):
+        if row["late"]:
+            assert row["seal"] == seal_of_entry(seal_key, ZEROS, row)
+            late_sum = add(late_sum, row["seal"])
+            late.append(row["idx"])
+        else:
+            assert row["seal"] == seal_of_entry(seal_key, previous, row)
+            previous = row["seal"]
+    assert late == [2, 3, 50]
+
+    record = file.execute("SELECT * FROM fence_meta").fetchone()
+    assert record["late_sum"] == late_sum
+    assert (record["tail"], record["tail_seal"]) == (201, previous)
+    assert (record["trimmed"], record["trim_seal"], record["deleted_at"]) == (-1, ZEROS, None)
+    assert record["seal"] == seal_of_record(seal_key, record)
+
+
+def test_each_file_has_its_own_key(tmp_path):
+    keys = set()
+    for name in ("a.db", "b.db"):
+        db = sqlite3.connect(tmp_path / name, isolation_level=None)
+        db.enable_load_extension(True)
+        db.load_extension(str(transcript.extension()))
+        db.execute("SELECT fence_install()").fetchone()
+        keys.add(db.execute("SELECT seal_key FROM fence_control").fetchone()[0])
+        db.close()
+    assert len(keys) == 2
+    assert all(len(key) == 16 for key in keys)
+
+
+def test_the_columns_are_those_that_are_described(file):
+    described = (transcript.TOP / "docs/internals.md").read_text(encoding="utf-8")
+    for table in ("control", "setting", "namespace", "meta", "oplog", "value"):
+        begin = described.index(f"**fence_{table}**")
+        end = described.find("**fence_", begin + 1)
+        for row in file.execute("SELECT name FROM pragma_table_info(?)", (f"fence_{table}",)):
+            assert row["name"] in described[begin:end], f"fence_{table}.{row['name']}"

@@ -1,0 +1,108 @@
+"""What limits.md and deployment.md admit is so: a limit that is gone is to be struck out there."""
+import sqlite3
+import subprocess
+
+import fenced_file
+import pytest
+from fenced_file import EPOCH, OTHER, OWNER, append_by_insert, append_by_select, claim, stored
+
+
+def other_journal_mode(connection):
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_without_wal_an_idle_reader_holds_up_the_successor_and_nothing_is_lost(open_file):
+    owner = open_file(isolation_level=None)
+    successor = open_file(isolation_level=None, timeout=0)
+    other_journal_mode(owner)
+    owner.execute("BEGIN")
+    owner.execute("SELECT count(*) FROM oplog_entries").fetchone()
+
+    with pytest.raises(sqlite3.OperationalError, match="^database is locked"):
+        claim(successor, EPOCH + 1, OTHER)
+
+    owner.execute("ROLLBACK")
+    assert claim(successor, EPOCH + 1, OTHER) is None
+
+
+def test_a_schema_name_before_the_insert_form_means_nothing(open_file, path, tmp_path):
+    connection = open_file(isolation_level=None)
+    attached = tmp_path / "attached.db"
+    attached.write_bytes(path.read_bytes())
+    connection.execute("ATTACH ? AS a", (str(attached),))
+
+    connection.execute(fenced_file.INSERT.replace("fenced_append", "a.fenced_append"),
+                       ("k", EPOCH, OWNER, 1, b"x"))
+
+    assert stored(connection) == [1]
+    assert connection.execute("SELECT count(*) FROM a.oplog_entries").fetchone() == (0,)
+
+
+def test_an_attached_file_can_be_read_and_not_written(open_file, path):
+    append_by_select(open_file(isolation_level=None), EPOCH, 1)
+    connection = fenced_file.connect(":memory:", isolation_level=None)
+    connection.execute("ATTACH ? AS a", (str(path),))
+
+    assert connection.execute("SELECT idx FROM a.oplog_entries").fetchall() == [(1,)]
+    for sql in ("DELETE FROM a.fence_oplog", "UPDATE a.fence_meta SET epoch = 0",
+                "INSERT INTO a.fence_oplog SELECT * FROM a.fence_oplog"):
+        with pytest.raises(sqlite3.OperationalError, match="may not be modified"):
+            connection.execute(sql)
+    connection.close()
+
+
+def test_an_append_in_a_statement_that_writes_to_a_temp_table_fails_and_stores_nothing(open_file):
+    connection = open_file(isolation_level=None)
+    connection.execute("CREATE TEMP TABLE copy(idx)")
+
+    with pytest.raises(sqlite3.OperationalError):
+        connection.execute("INSERT INTO copy SELECT fenced_append('n', 'k', ?, ?, 1, 'x')",
+                           (EPOCH, OWNER))
+
+    assert stored(connection) == []
+    append_by_insert(connection, EPOCH, 1)
+    assert stored(connection) == [1]
+
+
+def test_query_only_refuses_as_sqlite_does_and_reading_goes_on(open_file):
+    connection = open_file(isolation_level=None)
+    append_by_select(connection, EPOCH, 1)
+    connection.execute("PRAGMA query_only = 1")
+
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        append_by_select(connection, EPOCH, 2)
+
+    assert refused.value.sqlite_errorname == "SQLITE_READONLY"
+    assert stored(connection) == [1]
+    check = connection.execute("SELECT fence_check('n', 'k', ?, ?)", (EPOCH, OWNER))
+    assert check.fetchone() == (1,)
+
+
+def test_an_older_copy_of_the_file_accepts_the_owner_of_that_time(open_file, path):
+    older = path.read_bytes()
+    successor = open_file(isolation_level=None)
+    claim(successor, EPOCH + 1, OTHER)
+    successor.close()
+    path.write_bytes(older)
+    connection = open_file(isolation_level=None)
+
+    append_by_select(connection, EPOCH, 1)
+    with pytest.raises(sqlite3.DatabaseError, match="^ZF004 "):
+        append_by_select(connection, EPOCH + 1, 2, writer=OTHER)
+
+    assert stored(connection) == [1]
+
+
+def test_a_dump_read_back_without_the_extension_is_a_fenced_file_again(open_file, path, tmp_path):
+    append_by_select(open_file(isolation_level=None), EPOCH, 1)
+    dump = subprocess.run(["sqlite3", path, ".dump"], capture_output=True, timeout=60, check=True)
+    copy = tmp_path / "copy.db"
+    subprocess.run(["sqlite3", "-bail", copy], input=dump.stdout, timeout=60, check=True)
+
+    restored = fenced_file.connect(copy, isolation_level=None)
+
+    append_by_select(restored, EPOCH, 2)
+    assert stored(restored) == [1, 2]
+    with pytest.raises(sqlite3.OperationalError, match="may not be modified"):
+        restored.execute("DELETE FROM fence_oplog")
+    restored.close()
