@@ -113,11 +113,10 @@ bool claim_one(Connection* connection, sqlite3_value** values, OwnerCall* call, 
   if (!scope.entered()) {
     return false;
   }
-  if (!read_owner_call(values, call, failure) || !check_epoch_given(*call, failure)) {
-    failure->name_key(call->name.ns, call->name.key);
-    return false;
-  }
-  return run_claims(connection, call, 1, last, failure);
+  const bool done = read_owner_call(values, call, failure) && check_epoch_given(*call, failure) &&
+                    run_claims(connection, call, 1, last, failure);
+  failure->name_key(call->name.ns, call->name.key);
+  return done;
 }
 
 }  // namespace

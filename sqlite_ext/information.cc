@@ -11,32 +11,53 @@ namespace fence {
 namespace {
 
 struct Capabilities {
-  const Reason* fault = nullptr;  // why main is not fenced; nullptr: it is
-  bool installed = false;
+  bool fencing = false;
+  Maybe<int64_t> format;
+  char reason[message_capacity] = {0};  // why main is not, or not wholly, fenced
   JournalMode journal;
   bool defensive = false;
 };
 
+void put_reason(const Reason& reason, int64_t number, Capabilities* found) noexcept {
+  Refusal refusal;
+  refusal.reason = &reason;
+  refusal.number = number;
+  TextSink sink(found->reason, sizeof found->reason);
+  render_text(refusal, &sink);
+}
+
 bool read_capabilities(Connection* connection, Capabilities* found, Failure* failure) noexcept {
-  found->journal = journal_mode(connection);
-  found->fault = storage_fault(connection);
   int defensive = 0;
   sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, -1, &defensive);
   found->defensive = defensive != 0;
+  found->journal = journal_mode(connection);
+  const Reason* fault = storage_fault(connection);
   Installed installed = Installed::no;
   if (!find_installed(connection, &installed, failure)) {
     return false;
   }
-  found->installed = installed == Installed::yes;
-  if (found->fault == nullptr && !found->installed) {
-    found->fault =
-        installed == Installed::no ? &reasons::not_installed : &reasons::partly_installed;
+  int64_t format = 0;
+  if (installed == Installed::yes && !read_format(connection, &format, failure)) {
+    return false;
   }
-  if (found->installed && found->fault == nullptr) {
-    Failure other_format;
-    if (!check_installed(connection, &other_format)) {
-      found->fault = other_format.refusal().reason;
-    }
+  if (installed == Installed::yes) {
+    found->format = format;
+  }
+  if (fault == nullptr && installed != Installed::yes) {
+    fault = installed == Installed::no ? &reasons::not_installed : &reasons::partly_installed;
+  }
+  if (fault == nullptr && format != file_format) {
+    fault = &reasons::other_format;
+  }
+  found->fencing = fault == nullptr;
+  bool stands = true;
+  if (fault == nullptr && !marker_stands(connection, &stands, failure)) {
+    return false;
+  }
+  if (fault != nullptr) {
+    put_reason(*fault, format, found);
+  } else if (!stands) {
+    put_reason(reasons::marker_missing, 0, found);
   }
   return true;
 }
@@ -48,7 +69,7 @@ void put_flag(JsonText* json, const char* member, bool value) noexcept {
 
 void put_text_or_null(JsonText* json, const char* member, const char* text) noexcept {
   json->put(member);
-  if (text == nullptr || *text == '\0') {
+  if (*text == '\0') {
     json->put("null");
   } else {
     json->put_name(text);
@@ -61,9 +82,9 @@ void put_capabilities(const Connection& connection, const Capabilities& found,
   put_text_or_null(json, ",\"engine_version\":", sqlite3_libversion());
   put_text_or_null(json, ",\"fence_version\":", FENCE_VERSION);
   json->put(",\"format\":");
-  json->put_number_or_null(found.installed ? Maybe<int64_t>(file_format) : Maybe<int64_t>());
-  put_flag(json, ",\"fencing\":", found.fault == nullptr);
-  put_text_or_null(json, ",\"reason\":", found.fault == nullptr ? nullptr : found.fault->text);
+  json->put_number_or_null(found.format);
+  put_flag(json, ",\"fencing\":", found.fencing);
+  put_text_or_null(json, ",\"reason\":", found.reason);
   put_text_or_null(json, ",\"journal_mode\":", found.journal.name);
   // A grant need not be flushed where a crash of the process loses nothing and a
   // power cut loses it together with its holder: only in WAL mode.

@@ -48,18 +48,12 @@ bool store_control(Connection* connection, Failure* failure) noexcept {
 
 // Reloading a dump puts the triggers behind the marker; some tools leave it out.
 bool mend_marker(Connection* connection, Failure* failure) noexcept {
-  {
-    Use use(connection, Sql::marker_stands);
-    if (!use.step()) {
-      failure->pass_on(connection->db, use.rc());
-      return false;
-    }
-    if (sqlite3_column_int(use.get(), 0) == 1) {
-      return true;
-    }
+  bool stands = false;
+  if (!marker_stands(connection, &stands, failure)) {
+    return false;
   }
-  return run_script(connection, "DROP TABLE IF EXISTS main.fence", failure) &&
-         run_script(connection, marker_sql, failure);
+  return stands || (run_script(connection, "DROP TABLE IF EXISTS main.fence", failure) &&
+                    run_script(connection, marker_sql, failure));
 }
 
 bool install_locked(Connection* connection, Failure* failure) noexcept {

@@ -125,8 +125,6 @@ bool read_log(Connection* connection, const LogName& name, LogState* log,
   if (!use.step()) {
     if (use.rc() == SQLITE_OK) {
       failure->refuse(reasons::partly_installed);
-    } else if (use.ready()) {
-      failure->pass_on(connection->db, use.rc());
     } else {
       refuse_unreadable(connection, use.rc(), failure);
     }
@@ -161,7 +159,7 @@ bool read_place(Connection* connection, const LogName& name, int64_t idx, std::s
   }
   if (!use.step()) {
     if (use.rc() != SQLITE_OK) {
-      failure->pass_on(connection->db, use.rc());
+      refuse_unreadable(connection, use.rc(), failure);
       return false;
     }
     return true;

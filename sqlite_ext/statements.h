@@ -17,7 +17,7 @@ enum class Sql : unsigned char {
   enlist,  // puts the TEMP table into the transaction
   journal_mode,
   synchronous,
-  installed,  // the names of Fence's tables in main
+  installed,      // the names of Fence's tables in main
   marker_stands,  // is the marker there, and behind Fence's triggers?
   format,
   read_record,  // control row, record and newest entry of a key

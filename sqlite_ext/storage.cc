@@ -16,6 +16,9 @@ const Reason partly_installed = {
 const Reason other_format = {
     Code::configuration, "the file has Fence's format %n, which this build does not know",
     "load the version of Fence that the file was made for, or a newer one"};
+const Reason marker_missing = {Code::configuration,
+                               "the table fence is missing or stands before Fence's triggers",
+                               "SELECT fence_install() puts it where it belongs"};
 const Reason no_journal = {Code::configuration,
                            "main has journal_mode OFF, so a refused write could not be undone",
                            "PRAGMA journal_mode = WAL"};
@@ -126,10 +129,21 @@ bool check_format(int64_t format, Failure* failure) noexcept {
   return false;
 }
 
-bool check_installed(Connection* connection, Failure* failure) noexcept {
+bool marker_stands(Connection* connection, bool* stands, Failure* failure) noexcept {
+  Use use(connection, Sql::marker_stands);
+  if (!use.step()) {
+    failure->pass_on(connection->db, use.rc());
+    return false;
+  }
+  *stands = sqlite3_column_int(use.get(), 0) == 1;
+  return true;
+}
+
+bool read_format(Connection* connection, int64_t* format, Failure* failure) noexcept {
   Use use(connection, Sql::format);
   if (use.step()) {
-    return check_format(sqlite3_column_int64(use.get(), 0), failure);
+    *format = sqlite3_column_int64(use.get(), 0);
+    return true;
   }
   if (use.rc() == SQLITE_OK) {
     failure->refuse(reasons::partly_installed);
@@ -137,6 +151,11 @@ bool check_installed(Connection* connection, Failure* failure) noexcept {
     refuse_unreadable(connection, use.rc(), failure);
   }
   return false;
+}
+
+bool check_installed(Connection* connection, Failure* failure) noexcept {
+  int64_t format = 0;
+  return read_format(connection, &format, failure) && check_format(format, failure);
 }
 
 }  // namespace fence

@@ -32,9 +32,16 @@ enum class Installed : unsigned char { no, yes, partly };
 // Which of Fence's tables main has. False: failed.
 bool find_installed(Connection* connection, Installed* installed, Failure* failure) noexcept;
 
-// Fails a call whose first read of Fence's tables could not be prepared (rc):
-// ZF012 where Fence is not installed, else ZF020 or SQLite's own error.
+// Fails a call that could not read Fence's tables (rc, the connection's last
+// error): ZF012 where Fence is not installed or the application's authorizer
+// forbids it, ZF020 where tables are missing, else SQLite's own error.
 void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcept;
+
+// Does the marker table stand behind Fence's triggers? fence_install() mends it.
+bool marker_stands(Connection* connection, bool* stands, Failure* failure) noexcept;
+
+// The file format of main, which must have Fence installed.
+bool read_format(Connection* connection, int64_t* format, Failure* failure) noexcept;
 
 // Fails with ZF012 where Fence is not installed or the format is not ours.
 bool check_installed(Connection* connection, Failure* failure) noexcept;
@@ -43,6 +50,8 @@ bool check_format(int64_t format, Failure* failure) noexcept;
 namespace reasons {
 extern const Reason not_installed;
 extern const Reason partly_installed;
+extern const Reason other_format;
+extern const Reason marker_missing;
 }  // namespace reasons
 
 }  // namespace fence

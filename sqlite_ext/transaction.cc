@@ -109,7 +109,7 @@ void Transaction::clear() noexcept {
 }
 
 bool in_transaction(sqlite3* db) noexcept {
-  return sqlite3_get_autocommit(db) == 0 || sqlite3_txn_state(db, "main") == SQLITE_TXN_WRITE;
+  return sqlite3_get_autocommit(db) == 0 || sqlite3_txn_state(db, nullptr) == SQLITE_TXN_WRITE;
 }
 
 bool enlist(Connection* connection, Failure* failure) noexcept {

@@ -26,8 +26,8 @@ struct Transaction {
   void clear() noexcept;
 };
 
-// Is a transaction of the application open? A statement that is writing to main
-// around the call counts: the call is then part of that statement's transaction.
+// Is a transaction of the application open? A statement that is writing around the
+// call counts, to whatever schema: the call is then part of its transaction.
 bool in_transaction(sqlite3* db) noexcept;
 
 // Puts the table into the current transaction, and makes it where it is missing.

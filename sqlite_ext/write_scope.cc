@@ -43,11 +43,7 @@ bool lock_main(Connection* connection, Failure* failure) noexcept {
   if (use.run()) {
     return true;
   }
-  if (use.ready()) {
-    failure->pass_on(connection->db, use.rc());
-  } else {
-    refuse_unreadable(connection, use.rc(), failure);
-  }
+  refuse_unreadable(connection, use.rc(), failure);
   return false;
 }
 
