@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/refusal.h"
+#include "core/writer.h"
 
 namespace fence {
 
@@ -21,7 +22,8 @@ struct LogEnd {
 // What stands at the idx that a caller wants to store.
 struct Place {
   bool taken = false;
-  int64_t epoch = -1;       // of the entry there
+  int64_t epoch = -1;  // of the entry there, and who stored it
+  WriterHash writer{};
   bool same_bytes = false;  // its payload is the caller's, byte for byte
 };
 

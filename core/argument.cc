@@ -3,9 +3,9 @@
 namespace fence {
 namespace reasons {
 
-const Reason bad_namespace = {Code::out_of_range, "the namespace is no name",
+const Reason bad_namespace = {Code::out_of_range, "the namespace %f",
                               "a namespace is text of 1 to 255 bytes of UTF-8 without NUL"};
-const Reason bad_key = {Code::out_of_range, "the key is no name",
+const Reason bad_key = {Code::out_of_range, "the key %f",
                         "a key is text of 1 to 255 bytes of UTF-8 without NUL"};
 const Reason bad_epoch = {Code::out_of_range, "the epoch is not a number in range",
                           "an epoch is a whole number from 0 to 9223372036854775807, as an integer "

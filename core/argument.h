@@ -8,8 +8,8 @@
 namespace fence {
 namespace reasons {
 
-extern const Reason bad_namespace;
-extern const Reason bad_key;
+extern const Reason bad_namespace;  // %f: what is wrong with it, see describe(NameFault)
+extern const Reason bad_key;        // likewise
 extern const Reason bad_epoch;
 extern const Reason bad_writer;
 extern const Reason bad_idx;

@@ -33,7 +33,10 @@ const Reason two_epochs = {Code::configuration,
                            "this transaction already used epoch %s of the key, now epoch %e",
                            "use one epoch of a key in a transaction"};
 const Reason impossible_epoch = {Code::corrupt, "the record's epoch is %s, which cannot be",
-                                 "run fence_verify, and restore the record from a backup"};
+                                 "restore the record from a backup"};
+const Reason claim_in_transaction = {
+    Code::configuration, "this call is a transaction of its own, and one is open",
+    "call it in autocommit, before BEGIN: frozen inside, it would hold up every other writer"};
 }  // namespace reasons
 
 ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept {
@@ -58,6 +61,10 @@ ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& cl
   }
   return claimant.writer == record.writer ? ClaimVerdict{ClaimAction::reopen, nullptr}
                                           : refuse(reasons::claimed_by_other);
+}
+
+bool is_refused_claim(const Refusal& refusal) noexcept {
+  return refusal.code() == Code::stale_epoch || refusal.code() == Code::other_writer;
 }
 
 const Reason* judge_owner(const Record& record, const Claimant& claimant) noexcept {

@@ -39,6 +39,10 @@ struct ClaimVerdict {
 // floor: highest epoch of keys of this namespace whose records were purged, -1 if none.
 ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept;
 
+// Is this the answer "somebody else owns the key"? Anything else that went wrong
+// with a claim is an error, also for those who only try.
+bool is_refused_claim(const Refusal& refusal) noexcept;
+
 // May the claimant write to the key? Equality, never "at least": a higher epoch
 // means that the claim was skipped, or that the database went back in time.
 // Returns nullptr when it may.
@@ -65,6 +69,7 @@ extern const Reason key_deleted;
 extern const Reason ahead_of_record;
 extern const Reason two_epochs;
 extern const Reason impossible_epoch;
+extern const Reason claim_in_transaction;
 }  // namespace reasons
 
 }  // namespace fence

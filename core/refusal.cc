@@ -53,6 +53,9 @@ void put_template(const char* text, const Refusal& refusal, TextSink* out) noexc
       case 'n':
         out->put_number(refusal.number);
         break;
+      case 'f':
+        out->put(refusal.fault);
+        break;
       default:
         return;  // an unfinished template: nothing sensible can follow
     }
@@ -161,7 +164,9 @@ void render_doomed_message(const Refusal& first, TextSink* out) noexcept {
   put_code(Code::transaction_refused, out);
   out->put(": a call in this transaction was refused with ");
   put_code(first.code(), out);
-  out->put(", so nothing of it can be committed; hint: ROLLBACK, then ");
+  out->put(", so nothing of it can be committed; hint: ROLLBACK; about ");
+  out->put(rule_of(first.code()).sqlstate);
+  out->put(": ");
   render_hint(first, out);
   out->put(' ');
   render_detail(first, out);

@@ -50,8 +50,8 @@ const CodeRule& rule_of(Code code) noexcept;
 
 // Why something is refused: one sentence, and one action for the user.
 // In text and hint %e is the asserted epoch, %s the stored one, %w the stored
-// writer's fingerprint, %n a number of the case. Neither contains a brace: a
-// reader of SQLite's message finds the JSON at the first one.
+// writer's fingerprint, %n a number and %f a few words of the case. Neither
+// contains a brace: a reader of SQLite's message finds the JSON at the first one.
 struct Reason {
   Code code;
   const char* text;
@@ -80,6 +80,7 @@ struct Refusal {
   Maybe<bool> already_stored;
   Maybe<bool> deleted;
   int64_t number = 0;
+  const char* fault = "";
 
   bool refused() const noexcept { return reason != nullptr; }
   Code code() const noexcept { return reason == nullptr ? Code::none : reason->code; }

@@ -25,7 +25,8 @@ bool all_stored(Connection* connection, const AppendCall& call, bool* stored,
                     &place, failure)) {
       return false;
     }
-    *stored = place.taken && place.same_bytes && place.epoch == call.owner.claimant.epoch;
+    *stored = place.taken && place.same_bytes && place.epoch == call.owner.claimant.epoch &&
+              place.writer == call.owner.claimant.writer;
   }
   return true;
 }
@@ -206,8 +207,8 @@ bool append_one(Connection* connection, sqlite3_value** values, NewEntry* entry,
 }
 
 bool run_empty_append(Connection* connection, const AppendCall& call, Failure* failure) noexcept {
-  return check_not_doomed(connection, failure) && check_epoch_given(call.owner, failure) &&
-         check_storage(connection, failure) && check_installed(connection, failure);
+  return check_epoch_given(call.owner, failure) && check_storage(connection, failure) &&
+         check_installed(connection, failure);
 }
 
 }  // namespace fence

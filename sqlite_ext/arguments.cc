@@ -38,12 +38,20 @@ bool refuse(Failure* failure, const Reason& fault) noexcept {
 
 bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name,
                Failure* failure) noexcept {
-  if (sqlite3_value_type(value) != SQLITE_TEXT) {
-    return refuse(failure, fault);
+  Refusal refusal;
+  refusal.reason = &fault;
+  const int type = sqlite3_value_type(value);
+  if (type != SQLITE_TEXT) {
+    refusal.fault = type == SQLITE_NULL ? "is NULL" : "is not text";
+    failure->refuse(refusal);
+    return false;
   }
   const std::string_view text = text_of(value);
-  if (check_name(text) != NameFault::none) {
-    return refuse(failure, fault);
+  const NameFault found = check_name(text);
+  if (found != NameFault::none) {
+    refusal.fault = describe(found);
+    failure->refuse(refusal);
+    return false;
   }
   *name = text;
   return true;

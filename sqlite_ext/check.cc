@@ -18,8 +18,7 @@ const Reason old_snapshot = {
 // A stale owner is refused in any snapshot, since epochs only rise. "Still the
 // owner" is only known in a snapshot that this call opens, or under the write lock.
 bool check_owner(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
-  if (!check_epoch_given(call, failure) || !check_not_doomed(connection, failure) ||
-      !check_storage(connection, failure)) {
+  if (!check_epoch_given(call, failure) || !check_storage(connection, failure)) {
     return false;
   }
   const bool known_fresh = sqlite3_txn_state(connection->db, "main") != SQLITE_TXN_READ;

@@ -75,7 +75,7 @@ bool claim_stands(Connection* connection, const OwnerCall& call, Failure* failur
 
 bool run_claims(Connection* connection, const OwnerCall* calls, int count, LastIdx* last,
                 Failure* failure) noexcept {
-  if (!check_not_doomed(connection, failure) || !check_alone(connection, failure)) {
+  if (!check_alone(connection, failure)) {
     return false;
   }
   const auto for_each = [&](Failure* refused, auto claim) {
@@ -140,7 +140,7 @@ void try_oplog_metadata_upsert(sqlite3_context* context, int, sqlite3_value** va
   if (claim_one(connection_of(context), values, &call, &last, &failure)) {
     json.put("{\"owned\":true,\"last\":");
     json.put_number_or_null(last);
-  } else if (failure.dooms()) {
+  } else if (is_refused_claim(failure.refusal())) {
     json.put("{\"owned\":false,");
     json.put_members(failure.refusal());
   } else {

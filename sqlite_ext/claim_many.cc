@@ -70,8 +70,7 @@ bool ClaimList::push(OwnerCall call) noexcept {
 bool ClaimList::add(sqlite3_stmt* element, const OwnerCall& common, Failure* failure) noexcept {
   Failure fault;
   OwnerCall call = common;
-  const auto* type = reinterpret_cast<const char*>(sqlite3_column_text(element, 0));
-  if (type == nullptr || std::strcmp(type, "object") != 0 ||
+  if (sqlite3_column_int(element, 0) != 1 ||
       !read_name(sqlite3_column_value(element, 1), reasons::bad_key, &call.name.key, &fault) ||
       !read_number(sqlite3_column_value(element, 2), reasons::bad_epoch, &call.claimant.epoch,
                    &fault)) {
@@ -126,24 +125,30 @@ bool claim_many(Connection* connection, sqlite3_value** values, ClaimList* list,
   OwnerCall common;
   common.epoch_given = true;
   std::string_view json;
-  if (!read_name(values[0], reasons::bad_namespace, &common.name.ns, failure) ||
-      !read_writer(values[2], &common.claimant.writer, failure)) {
+  if (!read_name(values[0], reasons::bad_namespace, &common.name.ns, failure)) {
     return false;
+  }
+  const auto in_namespace = [&](bool done) {
+    if (!done && failure->refusal().ns.empty()) {
+      failure->name_key(common.name.ns, {});
+    }
+    return done;
+  };
+  if (!read_writer(values[2], &common.claimant.writer, failure)) {
+    return in_namespace(false);
   }
   if (sqlite3_value_type(values[1]) != SQLITE_TEXT || !read_payload(values[1], &json, failure) ||
       !is_json_array(json)) {
     failure->refuse(reasons::bad_claims, 1);
-    return false;
+    return in_namespace(false);
   }
   if (!list->read(connection, common, json, failure)) {
-    failure->name_key(common.name.ns, {});
-    return false;
+    return in_namespace(false);
   }
-  if (list->count() > 0) {
-    return run_claims(connection, list->calls(), list->count(), list->last(), failure);
+  if (list->count() == 0) {
+    return in_namespace(check_alone(connection, failure) && check_installed(connection, failure));
   }
-  return check_not_doomed(connection, failure) && check_alone(connection, failure) &&
-         check_installed(connection, failure);
+  return in_namespace(run_claims(connection, list->calls(), list->count(), list->last(), failure));
 }
 
 }  // namespace

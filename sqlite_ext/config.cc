@@ -104,7 +104,8 @@ void fence_config(sqlite3_context* context, int count, sqlite3_value** values) {
   int64_t value = 0;
   int64_t now = 0;
   Failure failure;
-  const CallScope scope(connection, &failure);
+  const CallScope scope(connection, &failure,
+                        count > 1 ? WhenDoomed::refused : WhenDoomed::answered);
   if (!scope.entered() || !read_name(values[0], reasons::setting_unknown, &name, &failure) ||
       (count > 1 && !read_number(values[1], reasons::setting_out_of_range, &value, &failure)) ||
       !configure(connection, name, count > 1 ? &value : nullptr, &now, &failure)) {

@@ -18,19 +18,20 @@ void release_connection(void* connection) noexcept {
   }
 }
 
-CallScope::CallScope(Connection* connection, Failure* failure) noexcept
+CallScope::CallScope(Connection* connection, Failure* failure, WhenDoomed when_doomed) noexcept
     : connection_(connection),
-      entered_(!connection->in_call),
+      marked_(!connection->in_call),
       last_rowid_(sqlite3_last_insert_rowid(connection->db)) {
-  if (entered_) {
-    connection->in_call = true;
-  } else {
+  if (!marked_) {
     failure->refuse(reasons::nested_call);
+    return;
   }
+  connection->in_call = true;
+  entered_ = when_doomed == WhenDoomed::answered || check_not_doomed(connection, failure);
 }
 
 CallScope::~CallScope() {
-  if (entered_) {
+  if (marked_) {
     connection_->in_call = false;
     sqlite3_set_last_insert_rowid(connection_->db, last_rowid_);
   }

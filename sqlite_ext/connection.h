@@ -31,10 +31,15 @@ struct Connection {
 // For the destructors of functions and modules: each holds one reference.
 void release_connection(void* connection) noexcept;
 
+// What a call answers in a doomed transaction: ZF009 at once, whatever else is
+// wrong with it, or (calls that only look) what it answers otherwise.
+enum class WhenDoomed : unsigned char { refused, answered };
+
 // Marks one call; refuses a call from inside another (ZF012).
 class CallScope {
  public:
-  CallScope(Connection* connection, Failure* failure) noexcept;
+  CallScope(Connection* connection, Failure* failure,
+            WhenDoomed when_doomed = WhenDoomed::refused) noexcept;
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -43,7 +48,8 @@ class CallScope {
 
  private:
   Connection* connection_;
-  bool entered_;
+  bool marked_;
+  bool entered_ = false;
   // Inserting into Fence's tables must not change what the application sees.
   sqlite3_int64 last_rowid_;
 };

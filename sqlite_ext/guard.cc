@@ -12,12 +12,12 @@ const Reason write_suppressed = {
     Code::guard_broken,
     "the write did not arrive, or no trigger checked it: a trigger of Fence is "
     "missing, disabled or overruled",
-    "run fence_verify, and find out who changes triggers on Fence's tables"};
+    "find out who changes triggers on Fence's tables"};
 const Reason write_refused = {
     Code::guard_broken,
     "Fence's own write was refused: its tables, triggers or guard function "
     "were replaced",
-    "run fence_verify, load the extension on a new connection, and find out who changed them"};
+    "load the extension on a new connection, and find out who changed them"};
 }  // namespace reasons
 
 bool Ticket::disarm() noexcept {

@@ -104,7 +104,7 @@ void fence_capabilities(sqlite3_context* context, int, sqlite3_value**) {
   Connection* connection = connection_of(context);
   Capabilities found;
   Failure failure;
-  const CallScope scope(connection, &failure);
+  const CallScope scope(connection, &failure, WhenDoomed::answered);
   if (!scope.entered() || !read_capabilities(connection, &found, &failure)) {
     failure.raise(context);
     return;

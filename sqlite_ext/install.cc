@@ -84,8 +84,8 @@ void fence_install(sqlite3_context* context, int, sqlite3_value**) {
   const auto write = [&](WriteProgress*, Failure* failed) {
     return install_locked(connection, failed);
   };
-  if (!scope.entered() || !check_not_doomed(connection, &failure) ||
-      !check_alone(connection, &failure) || !run_write(connection, judge, write, &failure)) {
+  if (!scope.entered() || !check_alone(connection, &failure) ||
+      !run_write(connection, judge, write, &failure)) {
     failure.raise(context);
     return;
   }

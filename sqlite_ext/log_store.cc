@@ -10,15 +10,15 @@ namespace fence {
 
 namespace reasons {
 const Reason corrupt_record = {Code::corrupt, "the stored record has a value that cannot be",
-                               "run fence_verify, and restore the record from a backup"};
+                               "restore the record from a backup"};
 const Reason corrupt_entry = {Code::corrupt, "a stored entry has a value that cannot be",
-                              "run fence_verify, and restore the log from a backup"};
-const Reason record_seal_broken = {
-    Code::guard_broken, "the record was changed by somebody else than Fence",
-    "run fence_verify, and find out who writes to the file without the extension"};
-const Reason tail_gone = {
-    Code::guard_broken, "the newest entries of the log were changed by somebody else than Fence",
-    "run fence_verify, and find out who writes to the file without the extension"};
+                              "restore the log from a backup"};
+const Reason record_seal_broken = {Code::guard_broken,
+                                   "the record was changed by somebody else than Fence",
+                                   "find out who writes to the file without the extension"};
+const Reason tail_gone = {Code::guard_broken,
+                          "the newest entries of the log were changed by somebody else than Fence",
+                          "find out who writes to the file without the extension"};
 }  // namespace reasons
 
 namespace {
@@ -166,7 +166,8 @@ bool read_place(Connection* connection, const LogName& name, int64_t idx, std::s
   }
   place->taken = true;
   if (!read_integer(use.get(), 0, &place->epoch) || place->epoch < -1 ||
-      sqlite3_column_type(use.get(), 1) != SQLITE_BLOB) {
+      sqlite3_column_type(use.get(), 1) != SQLITE_BLOB ||
+      !read_16_bytes(use.get(), 2, place->writer.bytes)) {
     failure->refuse(reasons::corrupt_entry);
     return false;
   }

@@ -133,6 +133,7 @@ struct ReadTable : VirtualTable {
     Bounds bounds;
     if (!read_bounds(given, values, &bounds, &failure) ||
         prepare(connection, cursor, &failure) != SQLITE_OK) {
+      failure.name_key(bounds.name.ns, bounds.name.key);
       return failure.raise(base->pVtab);
     }
     // The values live only as long as this call; names are copied.

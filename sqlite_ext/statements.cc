@@ -31,7 +31,8 @@ constexpr const char* texts[] = {
     " LEFT JOIN main.fence_meta m ON m.namespace = ?1 AND m.key = ?2"
     " LEFT JOIN main.fence_oplog o ON o.rowid = (SELECT rowid FROM main.fence_oplog"
     " WHERE namespace = ?1 AND key = ?2 ORDER BY idx DESC LIMIT 1)",
-    "SELECT epoch, payload FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx = ?3",
+    "SELECT epoch, payload, writer FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx "
+    "= ?3",
     "INSERT INTO main.fence_oplog(namespace, key, idx, epoch, writer, payload, late, seal)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     "INSERT INTO main.fence_meta(namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
@@ -43,8 +44,9 @@ constexpr const char* texts[] = {
     "SELECT value FROM main.fence_setting WHERE name = ?1",
     "INSERT INTO main.fence_setting(name, value) VALUES (?1, ?2)",
     "UPDATE main.fence_setting SET value = ?2 WHERE name = ?1",
-    "SELECT type, json_extract(value, '$.key'), json_extract(value, '$.epoch')"
-    " FROM json_each(?1)",
+    "SELECT type = 'object' AND json_type(value, '$.key') = 'text'"
+    " AND json_type(value, '$.epoch') IN ('integer', 'real', 'text'),"
+    " json_extract(value, '$.key'), json_extract(value, '$.epoch') FROM json_each(?1)",
 };
 static_assert(sizeof texts / sizeof *texts == static_cast<size_t>(Sql::count_),
               "one text for each statement");

@@ -1,14 +1,13 @@
 #include "sqlite_ext/write_scope.h"
 
+#include "core/ownership.h"
+
 namespace fence {
 
 namespace reasons {
 const Reason partial_write = {Code::guard_broken,
                               "an error of the storage stopped a write half-way",
                               "try the whole transaction again"};
-const Reason claim_in_transaction = {
-    Code::configuration, "this call is a transaction of its own, and one is open",
-    "call it in autocommit, before BEGIN: frozen inside, it would hold up every other writer"};
 }  // namespace reasons
 
 bool begin_own(Connection* connection, Failure* failure) noexcept {

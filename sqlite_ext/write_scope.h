@@ -28,7 +28,6 @@ struct WriteProgress {
 
 namespace reasons {
 extern const Reason partial_write;
-extern const Reason claim_in_transaction;
 }  // namespace reasons
 
 // BEGIN IMMEDIATE; false: failed. COMMIT if done, else ROLLBACK.
@@ -53,8 +52,7 @@ bool check_alone(Connection* connection, Failure* failure) noexcept;
 template <typename Judge, typename Write>
 bool run_write(Connection* connection, Judge judge, Write write, Failure* failure) noexcept {
   // Within a transaction the journal mode cannot change.
-  if (!check_not_doomed(connection, failure) ||
-      (!connection->transaction.enlisted && !check_storage(connection, failure))) {
+  if (!connection->transaction.enlisted && !check_storage(connection, failure)) {
     return false;
   }
   WriteProgress progress;

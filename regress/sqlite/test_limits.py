@@ -51,17 +51,20 @@ def test_an_attached_file_can_be_read_and_not_written(open_file, path):
     connection.close()
 
 
-def test_an_append_in_a_statement_that_writes_to_a_temp_table_fails_and_stores_nothing(open_file):
+def test_an_append_in_a_statement_that_writes_to_a_temp_table_is_part_of_it(open_file):
     connection = open_file(isolation_level=None)
     connection.execute("CREATE TEMP TABLE copy(idx)")
 
-    with pytest.raises(sqlite3.OperationalError):
-        connection.execute("INSERT INTO copy SELECT fenced_append('n', 'k', ?, ?, 1, 'x')",
-                           (EPOCH, OWNER))
+    connection.execute("INSERT INTO copy SELECT fenced_append('n', 'k', ?, ?, 1, 'x')",
+                       (EPOCH, OWNER))
+    with pytest.raises(sqlite3.DatabaseError, match="^ZF001"):
+        connection.execute("INSERT INTO copy SELECT fenced_append('n', 'k', ?, ?, column1, 'x')"
+                           " FROM (VALUES (2))", (EPOCH - 1, OWNER))
 
-    assert stored(connection) == []
-    append_by_insert(connection, EPOCH, 1)
     assert stored(connection) == [1]
+    assert connection.execute("SELECT idx FROM copy").fetchall() == [(1,)]
+    append_by_insert(connection, EPOCH, 2)
+    assert stored(connection) == [1, 2]
 
 
 def test_query_only_refuses_as_sqlite_does_and_reading_goes_on(open_file):
