@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+"""Takes one protective layer away at a time and shows which tests notice.
+
+For each layer of core/layer.h the extension is built without it and the C++ suites
+run against that build. A layer whose removal no test notices is a failure of the
+tests: nobody would notice either when a change breaks it.
+
+usage: run.py [--junit FILE] [--markdown FILE] [LAYER ...]
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+SUITES = ["sqlite", "attack"]
+# A mutant may well hang or crash; that is noticed too.
+SUITE_SECONDS = 300
+
+
+@dataclass
+class Mutant:
+    layer: str
+    what: str
+    red: list = field(default_factory=list)
+    fault: str = ""
+    seconds: float = 0
+
+    @property
+    def noticed(self):
+        return bool(self.red) and not self.fault
+
+
+def all_layers():
+    """(name, what it does) of each layer, as core/layer.h lists them."""
+    text = (TOP / "core/layer.h").read_text(encoding="utf-8")
+    body = text[text.index("enum class Layer") : text.index("};")]
+    layers = re.findall(r"^\s+(\w+),\s*// (.*)$", body, flags=re.M)
+    assert len(layers) == len(re.findall(r"^\s+\w+,", body, flags=re.M)), "a layer without an explanation"
+    return layers
+
+
+def build_folder():
+    return os.environ.get("BUILD", "build")
+
+
+def build(layer):
+    """The extension without the layer. Unoptimised: it is built once for each layer."""
+    folder = f"{build_folder()}/without/{layer}"
+    library = f"{folder}/sqlite/fence.so"
+    command = ["make", "--no-print-directory", "-s", f"-j{os.cpu_count()}", f"BUILD={folder}"]
+    flags = ["CXXFLAGS=-O1 -g0", f"WITHOUT={layer}"]
+    done = subprocess.run(
+        [*command, *flags, library], cwd=TOP, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout + done.stderr)
+    return TOP / library
+
+
+def failed_tests(report):
+    names = []
+    for case in xml.parse(report).iter("testcase"):
+        if case.find("failure") is not None:
+            names.append(f"{case.get('classname')}.{case.get('name')}")
+    return names
+
+
+def run_suite(suite, library):
+    """The names of the tests that fail against the library."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [TOP / build_folder() / "regress" / suite, f"--gtest_output=xml:{report}"]
+        environment = dict(os.environ, FENCE_EXTENSION=str(library))
+        try:
+            subprocess.run(
+                command,
+                cwd=TOP,
+                env=environment,
+                timeout=SUITE_SECONDS,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return [f"{suite}: hung"]
+        return failed_tests(report) if report.exists() else [f"{suite}: crashed"]
+
+
+def try_without(layer, what):
+    mutant = Mutant(layer, what)
+    start = time.monotonic()
+    try:
+        library = build(layer)
+        for suite in SUITES:
+            mutant.red += run_suite(suite, library)
+    except RuntimeError as error:
+        mutant.fault = f"does not build: {error}"
+    mutant.seconds = time.monotonic() - start
+    return mutant
+
+
+def describe(mutant):
+    if mutant.fault:
+        return mutant.fault
+    if not mutant.red:
+        return "NOTICED BY NO TEST"
+    shown = ", ".join(mutant.red[:3])
+    return f"{len(mutant.red)} red: {shown}" + (", …" if len(mutant.red) > 3 else "")
+
+
+def write_junit(mutants, path):
+    suite = xml.Element("testsuite", name="mutations", tests=str(len(mutants)))
+    for mutant in mutants:
+        case = xml.SubElement(
+            suite, "testcase", classname="mutations", name=mutant.layer, time=f"{mutant.seconds:.1f}"
+        )
+        if not mutant.noticed:
+            xml.SubElement(case, "failure", message=describe(mutant))
+    suite.set("failures", str(sum(not mutant.noticed for mutant in mutants)))
+    xml.ElementTree(suite).write(path, encoding="unicode", xml_declaration=True)
+
+
+def write_markdown(mutants, path):
+    lines = ["| without | what it does | red tests | among them |", "|---|---|---|---|"]
+    for mutant in mutants:
+        names = ", ".join(f"`{name}`" for name in mutant.red[:2])
+        lines.append(f"| `{mutant.layer}` | {mutant.what} | {len(mutant.red)} | {names} |")
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def intact_is_green():
+    """Red tests say something only where the intact library has none."""
+    library = os.environ.get("FENCE_EXTENSION", TOP / build_folder() / "sqlite/fence.so")
+    red = [name for suite in SUITES for name in run_suite(suite, library)]
+    if red:
+        print("red without any mutation: " + ", ".join(red))
+    return not red
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--junit", help="write a JUnit file")
+    parser.add_argument("--markdown", help="write the table that docs/internals.md carries")
+    parser.add_argument("layers", nargs="*")
+    options = parser.parse_args()
+    if not intact_is_green():
+        sys.exit(1)
+    mutants = []
+    for layer, what in all_layers():
+        if options.layers and layer not in options.layers:
+            continue
+        mutants.append(try_without(layer, what))
+        print(f"{layer:16} {mutants[-1].seconds:5.1f} s  {describe(mutants[-1])}", flush=True)
+    if options.junit:
+        write_junit(mutants, options.junit)
+    if options.markdown:
+        write_markdown(mutants, options.markdown)
+    sys.exit(0 if all(mutant.noticed for mutant in mutants) else 1)
+
+
+if __name__ == "__main__":
+    main()
