@@ -57,9 +57,10 @@ $(BUILD)/obj/static/%.o: %.cc Makefile | $(SQL)
 	@mkdir -p $(@D)
 	$(CXX) $(LIBRARY) -DSQLITE_CORE $(EXTRA_CXXFLAGS) -c $< -o $@
 
+# GoogleTest takes three times as long to compile with optimization.
 $(BUILD)/obj/test/%.o: %.cc Makefile
 	@mkdir -p $(@D)
-	$(CXX) $(COMMON) -Wno-conversion $(EXTRA_CXXFLAGS) -c $< -o $@
+	$(CXX) $(COMMON) -O0 -U_FORTIFY_SOURCE -Wno-conversion $(EXTRA_CXXFLAGS) -c $< -o $@
 
 $(SQL): $(BUILD)/obj/sql/%.inc: sql/sqlite/%.sql scripts/embed-sql.awk
 	@mkdir -p $(@D)
@@ -120,7 +121,8 @@ test_objects = $(patsubst %.cc,$(BUILD)/obj/test/%.o,$(wildcard regress/$(1)/*.c
 tests: $(TESTS)  ## the C++ test programs
 $(BUILD)/regress/unit: $(call test_objects,unit)
 $(BUILD)/regress/sqlite: $(call test_objects,sqlite)
-$(BUILD)/regress/attack: $(call test_objects,attack)
+# The attacks share the helpers of the other tests of the extension.
+$(BUILD)/regress/attack: $(call test_objects,attack) $(filter-out %_test.o,$(call test_objects,sqlite))
 $(TESTS): $(CORE_OBJ)
 	@mkdir -p $(@D)
 	$(CXX) -o $@ $^ -lsqlite3 -lgtest_main -lgtest -lpthread $(LDFLAGS) $(EXTRA_LDFLAGS)
@@ -132,12 +134,12 @@ $(TESTS): $(CORE_OBJ)
 RESULTS := $(BUILD)/results
 SUITE = $(@:check-%=%)
 HERE = $(RESULTS)/$(SUITE)
-BEGIN = @rm -rf $(HERE)
+BEGIN = @rm -rf $(HERE); mkdir -p $(BUILD)/pytest
 STEP = @scripts/junit-step $(HERE)
 OWN = $(STEP) --own
 SUMMARY = @scripts/junit-summary.py $(RESULTS) $(SUITE)
-PYTEST = $(PYTHON) -m pytest -q -p no:cacheprovider --junitxml=$(HERE)/pytest.xml
-variant = $(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(BUILD)/$(1)
+PYTEST = $(PYTHON) -m pytest -q -p no:cacheprovider --basetemp=$(BUILD)/pytest/$(SUITE) --junitxml=$(HERE)/
+variant = $(MAKE) --no-print-directory -s -k -j$(JOBS) BUILD=$(BUILD)/$(1)
 export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
@@ -157,19 +159,20 @@ check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, instal
 	$(BEGIN)
 	$(OWN) gtest -- $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
 	$(OWN) attack -- $(BUILD)/regress/attack --gtest_brief=1 --gtest_output=xml:$(HERE)/attack.xml
-	$(OWN) pytest -- $(PYTEST) regress/sqlite
 	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
+	$(OWN) pytest -- $(PYTEST)pytest.xml regress/sqlite
 	$(STEP) install -- scripts/check-install $(BUILD)
 	$(SUMMARY)
 
 check-conformance: sqlite  ## SQL files with one expected output for every engine
 	$(BEGIN)
 	$(OWN) sqlite -- $(PYTHON) regress/conformance/run.py --engine sqlite --junit $(HERE)/sqlite.xml
+	$(OWN) runner -- $(PYTEST)runner.xml regress/conformance
 	$(SUMMARY)
 
 check-e2e: sqlite  ## real processes: the demo, stress, kill -9
 	$(BEGIN)
-	$(OWN) pytest -- $(PYTEST) regress/e2e
+	$(OWN) pytest -- $(PYTEST)pytest.xml regress/e2e
 	$(SUMMARY)
 
 CXX_FILES := $(wildcard $(foreach d,core sqlite_ext bench $(wildcard regress/*),$(d)/*.cc $(d)/*.h))
@@ -179,18 +182,18 @@ check-lint: sqlite  ## format, static analysis, clang, symbols, scripts
 	$(BEGIN)
 	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
 	$(STEP) tidy -- scripts/run-tidy $(filter %.cc,$(CXX_FILES)) -- $(TIDY_FLAGS)
-	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ sqlite tests
+	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O1 sqlite tests
 	$(STEP) symbols -- scripts/check-symbols $(BUILD)/sqlite
 	$(STEP) python -- scripts/check-text python
 	$(STEP) shell -- scripts/check-text shell
 	$(STEP) text -- scripts/check-text text
 	$(SUMMARY)
 
-SANITIZE := -O1 -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1
 check-sanitize:  ## the C++ tests under AddressSanitizer and UBSan
 	$(BEGIN)
-	$(STEP) build -- $(call variant,asan) EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
+	$(STEP) build -- $(call variant,asan) CXXFLAGS='-O1 -g' EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
 	$(STEP) unit -- $(call sanitized,unit)
 	$(STEP) sqlite -- $(call sanitized,sqlite)
 	$(STEP) attack -- $(call sanitized,attack)
@@ -200,8 +203,8 @@ VALGRIND := valgrind --quiet --error-exitcode=1 --leak-check=full \
   --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
 check-valgrind: sqlite tests  ## the C++ tests of the extension under valgrind
 	$(BEGIN)
-	$(STEP) sqlite -- $(VALGRIND) $(BUILD)/regress/sqlite --gtest_brief=1
-	$(STEP) attack -- $(VALGRIND) $(BUILD)/regress/attack --gtest_brief=1
+	$(STEP) --timeout 2400 sqlite -- $(VALGRIND) $(BUILD)/regress/sqlite --gtest_brief=1
+	$(STEP) --timeout 2400 attack -- $(VALGRIND) $(BUILD)/regress/attack --gtest_brief=1
 	$(SUMMARY)
 
 FUZZERS := $(patsubst %.cc,%,$(wildcard regress/fuzz/*.cc))
@@ -214,13 +217,16 @@ check-fuzz:  ## everything that parses, FUZZ_SECONDS=15 each, from a fixed seed
 	  scripts/run-fuzzer $(BUILD)/fuzz/$$fuzzer $(FUZZ_SECONDS); done
 	$(SUMMARY)
 
+fuzz:  ## ten minutes each
+	@$(MAKE) --no-print-directory check-fuzz FUZZ_SECONDS=600
+
 # Only in the variant that check-fuzz builds.
 fuzzers: $(FUZZERS:%=$(BUILD)/%)
 $(FUZZERS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/test/%.o $(BUILD)/sqlite/libfence.a
 	@mkdir -p $(@D)
 	$(CXX) -o $@ $^ -lsqlite3 -fsanitize=fuzzer,address,undefined
 
-check-mutations: sqlite  ## one protective layer less at a time: some test must notice
+check-mutations: sqlite tests  ## one protective layer less at a time: some test must notice
 	$(BEGIN)
 	$(OWN) --timeout 3600 sqlite -- $(PYTHON) regress/mutations/run.py --junit $(HERE)/sqlite.xml
 	$(SUMMARY)
@@ -233,9 +239,9 @@ check-fresh:  ## demo and check from a fresh clone in an empty Debian (root)
 bench: sqlite $(BUILD)/bench/sqlite  ## ratios against plain SQL, side by side
 	@$(BUILD)/bench/sqlite
 
-$(BUILD)/bench/sqlite: $(BUILD)/obj/test/bench/sqlite.o
+$(BUILD)/bench/sqlite: bench/sqlite.cc Makefile
 	@mkdir -p $(@D)
-	$(CXX) -o $@ $^ -lsqlite3
+	$(CXX) $(COMMON) -Wno-conversion -o $@ $< -lsqlite3
 
 format:  ## formats the C++ files
 	clang-format -i $(CXX_FILES)
@@ -247,7 +253,7 @@ dist:  ## the source archive of the committed tree
 clean:  ## removes all that was built
 	rm -rf $(BUILD)
 
-.PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzzers \
+.PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzz fuzzers \
   bench format dist clean $(addprefix check-,$(SUITES) mutations fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

@@ -113,15 +113,30 @@ bool Batch::read(std::string_view idxs, std::string_view frames, Failure* failur
   return read_idxs(idxs, failure) && read_payloads(frames, failure) && sort(failure);
 }
 
-// -1 is the empty log, NULL no question.
+// The empty log, in whatever form a driver sends the number (see read_number).
+bool is_minus_one(sqlite3_value* value) noexcept {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+      return sqlite3_value_int64(value) == -1;
+    case SQLITE_FLOAT:
+      return sqlite3_value_double(value) == -1;
+    case SQLITE_TEXT: {
+      std::string_view text;
+      Failure none;
+      return read_payload(value, &text, &none) && text == "-1";
+    }
+    default:
+      return false;
+  }
+}
+
+// NULL is no question.
 bool read_expected_last(sqlite3_value* value, Maybe<int64_t>* expected, Failure* failure) noexcept {
   if (sqlite3_value_type(value) == SQLITE_NULL) {
     return true;
   }
   int64_t number = -1;
-  const bool empty_log =
-      sqlite3_value_numeric_type(value) == SQLITE_INTEGER && sqlite3_value_int64(value) == -1;
-  if (!empty_log && !read_number(value, reasons::bad_expected_last, &number, failure)) {
+  if (!is_minus_one(value) && !read_number(value, reasons::bad_expected_last, &number, failure)) {
     return false;
   }
   *expected = number;

@@ -67,10 +67,18 @@ bool ClaimList::push(OwnerCall call) noexcept {
   return true;
 }
 
+// The element as it stands in the claims.
+std::string_view json_of(sqlite3_stmt* element) noexcept {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(element, 3));
+  return text == nullptr
+             ? std::string_view()
+             : std::string_view(text, static_cast<size_t>(sqlite3_column_bytes(element, 3)));
+}
+
 bool ClaimList::add(sqlite3_stmt* element, const OwnerCall& common, Failure* failure) noexcept {
   Failure fault;
   OwnerCall call = common;
-  if (sqlite3_column_int(element, 0) != 1 ||
+  if (sqlite3_column_int(element, 0) != 1 || has_nul(json_of(element)) ||
       !read_name(sqlite3_column_value(element, 1), reasons::bad_key, &call.name.key, &fault) ||
       !read_number(sqlite3_column_value(element, 2), reasons::bad_epoch, &call.claimant.epoch,
                    &fault)) {
@@ -99,7 +107,8 @@ bool ClaimList::read(Connection* connection, const OwnerCall& common, std::strin
       return false;
     }
   }
-  if (use.ready() && (use.rc() & 0xff) == SQLITE_ERROR) {
+  const bool cut = use.rc() == SQLITE_OK && has_nul(json);  // SQLite stopped reading there
+  if (cut || (use.ready() && (use.rc() & 0xff) == SQLITE_ERROR)) {
     failure->refuse(reasons::bad_claims, count_ + 1);  // not JSON from here on
     return false;
   }

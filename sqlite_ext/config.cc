@@ -16,17 +16,26 @@ bool refuse(Failure* failure, const Reason& reason) noexcept {
   return false;
 }
 
-bool read_stored(Connection* connection, const SettingRule& rule, int64_t* value, bool* stored,
+const Reason corrupt_setting = {Code::corrupt, "the stored value of the setting cannot be",
+                                "set it anew with fence_config"};
+
+struct StoredSetting {
+  bool there = false;  // false: the default holds
+  bool sound = false;  // a number in range
+  int64_t value = 0;
+};
+
+bool read_stored(Connection* connection, const SettingRule& rule, StoredSetting* stored,
                  Failure* failure) noexcept {
-  *value = rule.fallback;
-  *stored = false;
   Use use(connection, Sql::read_setting);
   if (use.ready()) {
     bind_field(use.get(), 1, text_field(rule.name));
   }
   if (use.step()) {
-    *value = sqlite3_column_int64(use.get(), 0);
-    *stored = true;
+    stored->there = true;
+    stored->value = sqlite3_column_int64(use.get(), 0);
+    stored->sound = sqlite3_column_type(use.get(), 0) == SQLITE_INTEGER &&
+                    setting_in_range(rule, stored->value);
     return true;
   }
   if (use.rc() != SQLITE_OK) {
@@ -36,20 +45,33 @@ bool read_stored(Connection* connection, const SettingRule& rule, int64_t* value
   return true;
 }
 
+bool current_value(Connection* connection, const SettingRule& rule, int64_t* value,
+                   Failure* failure) noexcept {
+  StoredSetting stored;
+  if (!read_stored(connection, rule, &stored, failure)) {
+    return false;
+  }
+  if (stored.there && !stored.sound) {
+    return refuse(failure, corrupt_setting);
+  }
+  *value = stored.there ? stored.value : rule.fallback;
+  return true;
+}
+
 bool write_stored(Connection* connection, const SettingRule& rule, int64_t value,
                   Failure* failure) noexcept {
   const auto judge = [](Failure*) { return true; };
   const auto write = [&](WriteProgress*, Failure* failed) {
-    int64_t before = 0;
-    bool stored = false;
-    if (!read_stored(connection, rule, &before, &stored, failed)) {
+    StoredSetting before;
+    if (!read_stored(connection, rule, &before, failed)) {
       return false;
     }
     Row row;
     row.kind = "setting";
     row.add(text_field(rule.name));
     row.add(integer_field(value));
-    return write_row(connection, stored ? Sql::update_setting : Sql::insert_setting, row, failed);
+    return write_row(connection, before.there ? Sql::update_setting : Sql::insert_setting, row,
+                     failed);
   };
   return run_write(connection, judge, write, failure);
 }
@@ -85,9 +107,8 @@ bool configure(Connection* connection, std::string_view name, const int64_t* val
   if (rule == nullptr) {
     return refuse(failure, reasons::setting_unknown);
   }
-  bool stored = false;
   if (value == nullptr) {
-    return read_stored(connection, *rule, now, &stored, failure);
+    return current_value(connection, *rule, now, failure);
   }
   if (!setting_in_range(*rule, *value)) {
     return refuse(failure, reasons::setting_out_of_range);

@@ -1,5 +1,7 @@
 #include "sqlite_ext/json_text.h"
 
+#include <cstring>
+
 namespace fence {
 
 namespace {
@@ -53,6 +55,24 @@ bool is_json_array(std::string_view json) noexcept {
     if (c != ' ' && c != '\t' && c != '\n' && c != '\r') {
       return c == '[';
     }
+  }
+  return false;
+}
+
+bool has_nul(std::string_view json) noexcept {
+  static const char escaped[] = "\\u0000";
+  constexpr size_t size = sizeof escaped - 1;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '\0') {
+      return true;
+    }
+    if (json[i] != '\\') {
+      continue;
+    }
+    if (json.size() - i >= size && std::memcmp(json.data() + i, escaped, size) == 0) {
+      return true;
+    }
+    ++i;  // a backslash of its own, or another escape
   }
   return false;
 }

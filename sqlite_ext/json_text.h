@@ -34,6 +34,10 @@ class JsonText {
 // Does the text begin like a JSON array? What follows is for a parser to say.
 bool is_json_array(std::string_view json) noexcept;
 
+// Is there a NUL in the text or, escaped, in one of its strings? SQLite's JSON
+// functions end the text or the string there, and lose the rest without a word.
+bool has_nul(std::string_view json) noexcept;
+
 }  // namespace fence
 
 #endif

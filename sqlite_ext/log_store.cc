@@ -75,18 +75,13 @@ bool read_stored_record(sqlite3_stmt* row, StoredRecord* record, Seal* seal) noe
          read_16_bytes(row, col_seal, seal->bytes);
 }
 
-// The record, if there is one. Returns the fault, or nullptr.
-const Reason* take_record(sqlite3_stmt* row, const LogName& name, LogState* log) noexcept {
+// The record and its seal, if there is one. Returns the fault, or nullptr.
+const Reason* take_record(sqlite3_stmt* row, LogState* log, Seal* seal) noexcept {
   if (sqlite3_column_type(row, col_epoch) == SQLITE_NULL) {
     return nullptr;
   }
-  Seal seal{};
-  if (!read_stored_record(row, &log->record, &seal)) {
+  if (!read_stored_record(row, &log->record, seal)) {
     return &reasons::corrupt_record;
-  }
-  if (layer(Layer::record_seal) &&
-      seal != seal_record(log->seal_key, name.ns, name.key, log->record)) {
-    return &reasons::record_seal_broken;
   }
   log->state = log->record.deleted_at.known ? RecordState::deleted : RecordState::live;
   log->end.trimmed = log->record.trimmed;
@@ -94,22 +89,34 @@ const Reason* take_record(sqlite3_stmt* row, const LogName& name, LogState* log)
   return nullptr;
 }
 
-// The newest entry, if there is one, compared with the record's note of it.
-const Reason* take_last_entry(sqlite3_stmt* row, LogState* log) noexcept {
-  const bool noted = log->state == RecordState::live && log->record.tail > log->record.trimmed;
+// The newest entry, if there is one.
+const Reason* take_last_entry(sqlite3_stmt* row, LogState* log, int64_t* epoch) noexcept {
   if (sqlite3_column_type(row, col_last_idx) == SQLITE_NULL) {
-    return noted && layer(Layer::tail_seal) ? &reasons::tail_gone : nullptr;
+    return nullptr;
   }
-  int64_t epoch = 0;
-  if (!read_integer(row, col_last_idx, &log->end.last) || log->end.last < 0 ||
-      !read_integer(row, col_last_epoch, &epoch) || epoch < -1 ||
-      (log->state != RecordState::none && epoch > log->record.epoch) ||
-      !read_16_bytes(row, col_last_seal, log->last_seal.bytes)) {
+  const bool sound = read_integer(row, col_last_idx, &log->end.last) && log->end.last >= 0 &&
+                     read_integer(row, col_last_epoch, epoch) && *epoch >= -1 &&
+                     read_16_bytes(row, col_last_seal, log->last_seal.bytes);
+  return sound ? nullptr : &reasons::corrupt_entry;
+}
+
+// Does what was read fit together? Only asked of values that can be: ZF019 comes
+// before ZF020, but a record that is not Fence's own says nothing about entries.
+const Reason* compare_marks(const LogName& name, const LogState& log, const Seal& seal,
+                            int64_t last_epoch) noexcept {
+  if (log.state == RecordState::none) {
+    return nullptr;
+  }
+  const StoredRecord& record = log.record;
+  if (layer(Layer::record_seal) && seal != seal_record(log.seal_key, name.ns, name.key, record)) {
+    return &reasons::record_seal_broken;
+  }
+  if (last_epoch > record.epoch) {
     return &reasons::corrupt_entry;
   }
-  const bool changed =
-      log->end.last < log->record.tail ||
-      (log->end.last == log->record.tail && log->last_seal != log->record.tail_seal);
+  const bool noted = log.state == RecordState::live && record.tail > record.trimmed;
+  const bool changed = log.end.last < record.tail ||
+                       (log.end.last == record.tail && log.last_seal != record.tail_seal);
   return noted && changed && layer(Layer::tail_seal) ? &reasons::tail_gone : nullptr;
 }
 
@@ -137,9 +144,14 @@ bool read_log(Connection* connection, const LogName& name, LogState* log,
     failure->refuse(reasons::corrupt_record);
     return false;
   }
-  const Reason* fault = take_record(use.get(), name, log);
+  Seal seal{};
+  int64_t last_epoch = -1;
+  const Reason* fault = take_record(use.get(), log, &seal);
   if (fault == nullptr) {
-    fault = take_last_entry(use.get(), log);
+    fault = take_last_entry(use.get(), log, &last_epoch);
+  }
+  if (fault == nullptr) {
+    fault = compare_marks(name, *log, seal, last_epoch);
   }
   if (fault != nullptr) {
     failure->refuse(*fault);

@@ -113,8 +113,9 @@ struct ReadTable : VirtualTable {
     connection->armed = true;
     const int rc = sqlite3_prepare_v2(
         connection->db,
-        "SELECT idx, CASE WHEN epoch >= 0 THEN epoch END, payload FROM main.fence_oplog"
-        " WHERE namespace = ?1 AND key = ?2 AND idx BETWEEN ?3 AND ?4 ORDER BY idx LIMIT ?5",
+        "SELECT idx, CASE WHEN epoch >= 0 THEN epoch END, payload, ?1, ?2, ?3, ?4, ?5"
+        " FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx BETWEEN ?3 AND ?4"
+        " ORDER BY idx LIMIT ?5",
         -1, &cursor->rows, nullptr);
     connection->armed = outer_armed;
     if (rc != SQLITE_OK) {
@@ -162,9 +163,8 @@ struct ReadTable : VirtualTable {
   static int eof(sqlite3_vtab_cursor* base) noexcept { return cursor_of(base)->at_row ? 0 : 1; }
 
   static int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int number) noexcept {
-    if (number < first_hidden_column) {
-      sqlite3_result_value(context, sqlite3_column_value(cursor_of(base)->rows, number));
-    }
+    // The arguments too: SQLite compares them where a condition repeats one.
+    sqlite3_result_value(context, sqlite3_column_value(cursor_of(base)->rows, number));
     return SQLITE_OK;
   }
 

@@ -46,7 +46,7 @@ constexpr const char* texts[] = {
     "UPDATE main.fence_setting SET value = ?2 WHERE name = ?1",
     "SELECT type = 'object' AND json_type(value, '$.key') = 'text'"
     " AND json_type(value, '$.epoch') IN ('integer', 'real', 'text'),"
-    " json_extract(value, '$.key'), json_extract(value, '$.epoch') FROM json_each(?1)",
+    " json_extract(value, '$.key'), json_extract(value, '$.epoch'), value FROM json_each(?1)",
 };
 static_assert(sizeof texts / sizeof *texts == static_cast<size_t>(Sql::count_),
               "one text for each statement");
