@@ -160,6 +160,7 @@ check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, instal
 	$(OWN) gtest -- $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
 	$(OWN) attack -- $(BUILD)/regress/attack --gtest_brief=1 --gtest_output=xml:$(HERE)/attack.xml
 	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
+	$(OWN) --timeout 2400 newest -- env BUILD=$(BUILD) $(PYTHON) regress/sqlite/newest/run.py $(HERE)
 	$(OWN) pytest -- $(PYTEST)pytest.xml regress/sqlite
 	$(STEP) install -- scripts/check-install $(BUILD)
 	$(SUMMARY)

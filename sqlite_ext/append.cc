@@ -49,7 +49,7 @@ bool refuse_owner(Connection* connection, const AppendCall& call, const Reason* 
 // calls that follow.
 bool assert_key(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
   Transaction& transaction = connection->transaction;
-  if (!transaction.enlisted) {
+  if (!transaction.enlisted()) {
     return true;
   }
   const int64_t* earlier = transaction.keys.find(call.name.ns, call.name.key);
@@ -133,15 +133,16 @@ bool write_entries(Connection* connection, const AppendCall& call, int64_t fresh
     if (entry.action != EntryAction::store) {
       continue;
     }
+    // Before the attempt: one that was cancelled may have stored its row all the same.
+    progress->partial = true;
     if (!insert_entry(connection, call.owner.name, call.owner.claimant, entry.idx, entry.payload,
                       log, failure)) {
       return false;
     }
-    progress->partial = true;
     FENCE_FAILPOINT("append.entry_stored");
   }
   const bool late = log->record.late_sum != late_before;
-  const bool far = log->end.last - log->record.tail >= tail_distance;
+  const bool far = log->end.last - tail_distance >= log->record.tail;
   if (fresh > 0 && (late || far || fresh >= large_batch)) {
     note_tail(log);
     return store_record(connection, call.owner.name, *log, false, failure);

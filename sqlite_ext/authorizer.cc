@@ -1,5 +1,7 @@
 #include "sqlite_ext/authorizer.h"
 
+#include <cstring>
+
 #include "core/layer.h"
 #include "sqlite_ext/connection.h"
 
@@ -40,13 +42,24 @@ bool is_write(int action) noexcept {
   return action == SQLITE_INSERT || action == SQLITE_UPDATE || action == SQLITE_DELETE;
 }
 
+// Is it main, under whatever name? SQLITE_DBCONFIG_MAINDBNAME renames it, and its
+// file can be attached a second time. VACUUM copies into a file of its own.
+bool is_main(sqlite3* db, const char* database) noexcept {
+  if (database == nullptr || sqlite3_stricmp(database, "main") == 0) {
+    return true;
+  }
+  const char* file = sqlite3_db_filename(db, database);
+  const char* own = sqlite3_db_filename(db, "main");
+  return file != nullptr && own != nullptr && *own != '\0' && std::strcmp(file, own) == 0;
+}
+
 // May the application do this? What the arguments mean depends on the action:
 // https://www.sqlite.org/c3ref/c_alter_table.html
-bool application_may(int action, const char* first, const char* second,
+bool application_may(sqlite3* db, int action, const char* first, const char* second,
                      const char* database) noexcept {
-  // VACUUM copies the tables into a schema of its own; an attached file has its
-  // triggers. A TEMP trigger on a table of main counts as TEMP.
-  const bool in_main = database == nullptr || sqlite3_stricmp(database, "main") == 0;
+  // Another file that is attached has its triggers. A TEMP trigger on a table of
+  // main counts as TEMP.
+  const bool in_main = is_main(db, database);
   switch (action) {
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
@@ -62,7 +75,7 @@ bool application_may(int action, const char* first, const char* second,
     case SQLITE_CREATE_TEMP_TRIGGER:
       return !is_own_table(second);
     case SQLITE_ALTER_TABLE:  // (schema, table)
-      return first == nullptr || sqlite3_stricmp(first, "main") != 0 || !is_own_table(second);
+      return !is_own_table(second) || !is_main(db, first);
     case SQLITE_PRAGMA:
       return second == nullptr || !is_guarded_pragma(first);
     default:
@@ -79,7 +92,7 @@ int authorize(void* data, int action, const char* first, const char* second, con
         is_write(action) && is_own_table(first) && trigger != nullptr && !is_own_object(trigger);
     return foreign ? SQLITE_DENY : SQLITE_OK;
   }
-  return application_may(action, first, second, database) ? SQLITE_OK : SQLITE_DENY;
+  return application_may(connection->db, action, first, second, database) ? SQLITE_OK : SQLITE_DENY;
 }
 
 }  // namespace

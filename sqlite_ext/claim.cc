@@ -99,8 +99,8 @@ bool run_claims(Connection* connection, const OwnerCall* calls, int count, LastI
     FENCE_FAILPOINT("claim.before_commit");
     return done;
   };
-  const DurableCommit durable(connection);
-  const bool done = run_write(connection, judge, write, failure);
+  const DurableCommit durable(connection, failure);
+  const bool done = durable.ready() && run_write(connection, judge, write, failure);
   FENCE_FAILPOINT("claim.after_commit");
   return done;
 }

@@ -63,7 +63,7 @@ bool write_stored(Connection* connection, const SettingRule& rule, int64_t value
   const auto judge = [](Failure*) { return true; };
   const auto write = [&](WriteProgress*, Failure* failed) {
     StoredSetting before;
-    if (!read_stored(connection, rule, &before, failed)) {
+    if (!check_installed(connection, failed) || !read_stored(connection, rule, &before, failed)) {
       return false;
     }
     Row row;
@@ -81,6 +81,7 @@ bool switch_defensive(Connection* connection, const int64_t* value, int64_t* now
   int state = 0;
   sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE,
                     value == nullptr ? -1 : static_cast<int>(*value), &state);
+  connection->defensive_withheld = connection->defensive_withheld && value == nullptr;
   *now = state;
   return true;
 }
@@ -108,7 +109,7 @@ bool configure(Connection* connection, std::string_view name, const int64_t* val
     return refuse(failure, reasons::setting_unknown);
   }
   if (value == nullptr) {
-    return current_value(connection, *rule, now, failure);
+    return check_installed(connection, failure) && current_value(connection, *rule, now, failure);
   }
   if (!setting_in_range(*rule, *value)) {
     return refuse(failure, reasons::setting_out_of_range);

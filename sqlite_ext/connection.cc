@@ -1,6 +1,7 @@
 #include "sqlite_ext/connection.h"
 
 #include "core/layer.h"
+#include "sqlite_ext/authorizer.h"
 
 namespace fence {
 
@@ -13,6 +14,10 @@ const Reason nested_call = {Code::configuration, "this call runs inside another 
 void release_connection(void* connection) noexcept {
   auto* released = static_cast<Connection*>(connection);
   if (--released->references == 0) {
+    if (released->authorizer) {
+      // Not at the end of the connection only: an application can delete functions.
+      switch_authorizer(released, false);
+    }
     released->~Connection();
     sqlite3_free(released);
   }

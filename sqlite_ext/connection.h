@@ -23,6 +23,8 @@ struct Connection {
   // Fence's own SQL is running or being prepared (for the authorizer).
   bool armed = false;
   bool authorizer = false;
+  // Loading did not switch DEFENSIVE on, since the marker stands in the wrong place.
+  bool defensive_withheld = false;
   // A call of Fence is under way: another one from inside it (a function of the
   // application in a trigger, a progress handler) would share its statements.
   bool in_call = false;

@@ -5,6 +5,7 @@
 namespace fence {
 
 struct Connection;
+class Failure;
 
 // While it exists, commits to main are flushed, whatever PRAGMA synchronous says:
 // a claim that a power cut takes back would let the old owner write again. The
@@ -12,16 +13,22 @@ struct Connection;
 // transaction: inside one SQLite does not let the setting change.
 class DurableCommit {
  public:
-  explicit DurableCommit(Connection* connection) noexcept;
+  // ready(): without it commits are not known to be flushed, and failure says why.
+  DurableCommit(Connection* connection, Failure* failure) noexcept;
   ~DurableCommit();
   DurableCommit(const DurableCommit&) = delete;
   DurableCommit& operator=(const DurableCommit&) = delete;
 
+  bool ready() const noexcept { return ready_; }
+
  private:
+  bool read(Failure* failure) noexcept;
   void set(int level) noexcept;
 
   Connection* connection_;
-  int level_;  // the application's; -1 if it need not be restored
+  int level_ = -1;    // what is set now
+  int restore_ = -1;  // the application's; -1 if it need not be restored
+  bool ready_ = true;
 };
 
 }  // namespace fence

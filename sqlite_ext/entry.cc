@@ -18,10 +18,27 @@ constexpr int oldest_sqlite = 3034000;
 
 enum class Loaded : unsigned char { no, same, other };
 
+// Is there a function of this name? Asked by a PRAGMA, for which SQLite does not
+// read the schema: newer versions read it for any SELECT, and then do not know the
+// marker's module yet. Builds without that PRAGMA list no function at all.
+bool may_have_function(sqlite3* db, const char* name) noexcept {
+  sqlite3_stmt* statement = nullptr;
+  int listed = 0;
+  bool found = false;
+  if (sqlite3_prepare_v2(db, "PRAGMA function_list", -1, &statement, nullptr) == SQLITE_OK) {
+    for (; !found && sqlite3_step(statement) == SQLITE_ROW; ++listed) {
+      const auto* one = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+      found = one != nullptr && sqlite3_stricmp(one, name) == 0;
+    }
+  }
+  sqlite3_finalize(statement);
+  return found || listed == 0;
+}
+
 // Has the connection loaded Fence before? Registering anew would give functions
 // and tables two different states.
 Loaded find_loaded(sqlite3* db) noexcept {
-  if (!layer(Layer::idempotent_load)) {
+  if (!layer(Layer::idempotent_load) || !may_have_function(db, "fence_version")) {
     return Loaded::no;
   }
   sqlite3_stmt* statement = nullptr;
@@ -34,6 +51,28 @@ Loaded find_loaded(sqlite3* db) noexcept {
   }
   sqlite3_finalize(statement);
   return loaded;
+}
+
+// Tables become shadow tables when SQLite reads the schema and knows the module. It
+// may have read it before: an application that sets its journal mode first has.
+bool read_schema_again(sqlite3* db) noexcept {
+  return sqlite3_exec(db, "PRAGMA writable_schema = RESET", nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+// From 3.41 on SQLite refuses, under DEFENSIVE, to read a schema with a trigger of
+// a shadow table behind the marker (a reloaded dump): nothing in the file could be
+// used any more, fence_install() neither, which puts the marker where it belongs.
+bool marker_misplaced(sqlite3* db) noexcept {
+  sqlite3_stmt* statement = nullptr;
+  const bool misplaced =
+      sqlite3_prepare_v2(db,
+                         "SELECT 1 FROM main.sqlite_schema f JOIN main.sqlite_schema t"
+                         " ON t.rowid > f.rowid WHERE f.type = 'table' AND f.name = 'fence'"
+                         " AND t.type = 'trigger' AND t.tbl_name LIKE 'fence!_%' ESCAPE '!'",
+                         -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW;
+  sqlite3_finalize(statement);
+  return misplaced;
 }
 
 int register_all(Connection* connection) noexcept {
@@ -80,12 +119,21 @@ int load(sqlite3* db, char** message) noexcept {
   connection->db = db;
   connection->references = 1;
   const int rc = register_all(connection);
+  const bool read_again = rc == SQLITE_OK && read_schema_again(db);
+  if (read_again) {
+    connection->defensive_withheld = marker_misplaced(db);
+    if (layer(Layer::defensive) && !connection->defensive_withheld) {
+      sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    }
+  }
   release_connection(connection);
   if (rc != SQLITE_OK) {
-    return rc;
+    return fail(message, sqlite3_errmsg(db));
   }
-  if (layer(Layer::defensive)) {
-    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  if (!read_again) {
+    return fail(message,
+                "ZF012 configuration: the application's authorizer forbids PRAGMA writable_schema, "
+                "by which loading Fence makes SQLite read the schema again");
   }
   return SQLITE_OK_LOAD_PERMANENTLY;
 }

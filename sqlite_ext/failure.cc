@@ -2,6 +2,12 @@
 
 namespace fence {
 
+namespace reasons {
+const Reason no_answer = {
+    Code::configuration, "a statement of Fence's own was not run or gave no answer",
+    "let the application's authorizer allow what Fence does, and call no table fence_statements"};
+}  // namespace reasons
+
 namespace {
 
 // Refusals of ownership are SQLITE_AUTH: frameworks read SQLITE_CONSTRAINT as
@@ -38,6 +44,12 @@ void Failure::refuse_doomed(const Refusal& first) noexcept {
 }
 
 void Failure::pass_on(sqlite3* db, int rc) noexcept {
+  if (rc == SQLITE_OK || sqlite3_errcode(db) == SQLITE_OK) {
+    // An authorizer can make SQLite ignore a statement; for the other case see
+    // connect_owner in statements.cc.
+    refuse(reasons::no_answer);
+    return;
+  }
   refusal_ = Refusal();
   const int extended = sqlite3_extended_errcode(db);
   rc_ = (extended & 0xff) == (rc & 0xff) ? extended : rc;

@@ -30,12 +30,12 @@ bool read_capabilities(Connection* connection, Capabilities* found, Failure* fai
   int defensive = 0;
   sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, -1, &defensive);
   found->defensive = defensive != 0;
-  found->journal = journal_mode(connection);
-  const Reason* fault = storage_fault(connection);
   Installed installed = Installed::no;
-  if (!find_installed(connection, &installed, failure)) {
+  if (!read_journal_mode(connection, &found->journal, failure) ||
+      !find_installed(connection, &installed, failure)) {
     return false;
   }
+  const Reason* fault = storage_fault(connection, found->journal);
   int64_t format = 0;
   if (installed == Installed::yes && !read_format(connection, &format, failure)) {
     return false;

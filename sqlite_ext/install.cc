@@ -89,6 +89,10 @@ void fence_install(sqlite3_context* context, int, sqlite3_value**) {
     failure.raise(context);
     return;
   }
+  if (connection->defensive_withheld) {
+    connection->defensive_withheld = false;
+    sqlite3_db_config(connection->db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  }
   sqlite3_result_int64(context, file_format);
 }
 

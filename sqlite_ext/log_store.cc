@@ -19,6 +19,12 @@ const Reason record_seal_broken = {Code::guard_broken,
 const Reason tail_gone = {Code::guard_broken,
                           "the newest entries of the log were changed by somebody else than Fence",
                           "find out who writes to the file without the extension"};
+const Reason record_gone = {
+    Code::guard_broken, "the log has entries and no record: somebody else than Fence removed it",
+    "find out who writes to the file without the extension"};
+const Reason foreign_entry = {Code::guard_broken,
+                              "the newest entry was stored neither by the owner nor through Fence",
+                              "find out who writes to the file without the extension"};
 }  // namespace reasons
 
 namespace {
@@ -105,7 +111,7 @@ const Reason* take_last_entry(sqlite3_stmt* row, LogState* log, int64_t* epoch) 
 const Reason* compare_marks(const LogName& name, const LogState& log, const Seal& seal,
                             int64_t last_epoch) noexcept {
   if (log.state == RecordState::none) {
-    return nullptr;
+    return log.end.last >= 0 && layer(Layer::tail_seal) ? &reasons::record_gone : nullptr;
   }
   const StoredRecord& record = log.record;
   if (layer(Layer::record_seal) && seal != seal_record(log.seal_key, name.ns, name.key, record)) {
@@ -113,6 +119,12 @@ const Reason* compare_marks(const LogName& name, const LogState& log, const Seal
   }
   if (last_epoch > record.epoch) {
     return &reasons::corrupt_entry;
+  }
+  // A claim notes the entry that is the newest then: what comes after is its owner's.
+  const bool foreign = log.state == RecordState::live && log.end.last > record.tail &&
+                       last_epoch != record.epoch && last_epoch != -1;
+  if (foreign && layer(Layer::tail_seal)) {
+    return &reasons::foreign_entry;
   }
   const bool noted = log.state == RecordState::live && record.tail > record.trimmed;
   const bool changed = log.end.last < record.tail ||

@@ -18,6 +18,7 @@ struct MarkerTable : VirtualTable {
   static constexpr bool eponymous = false;
 
   // Fence itself may, to put it back in its place.
+  static bool may_create(Connection* connection) noexcept { return connection->armed; }
   static bool may_drop(Connection* connection, sqlite3_vtab* table) noexcept {
     if (connection->armed || !layer(Layer::marker_destroy)) {
       return true;
@@ -42,7 +43,15 @@ struct MarkerTable : VirtualTable {
     return 0;
   }
 
+  // Without it SQLite renames the table and asks nobody.
+  static int rename(sqlite3_vtab* table, const char*) noexcept {
+    Failure failure;
+    failure.refuse(not_dropped);
+    return failure.raise(table);
+  }
+
   static constexpr void complete(sqlite3_module* module) noexcept {
+    module->xRename = layer(Layer::marker_destroy) ? rename : nullptr;
     module->xShadowName = is_shadow;
   }
 };

@@ -14,11 +14,15 @@ constexpr const char* texts[] = {
     "COMMIT",
     "ROLLBACK",
     "UPDATE main.fence_meta SET epoch = epoch WHERE 0",
-    "DELETE FROM temp.fence_transaction WHERE 0",
+    // Without blanks and with a semicolon: blanks and the end are where SQLite's
+    // parser gives up on a connection that was cancelled.
+    "UPDATE\"main\".\"fenced_append\"SET\"idx\"=0;",
+    "INSERT INTO temp.fence_transaction SELECT 1 WHERE 0",
     "PRAGMA main.journal_mode",
     "PRAGMA main.synchronous",
-    "SELECT count(*), count(CASE WHEN name = 'fence_control' THEN 1 END) FROM main.sqlite_schema"
-    " WHERE name IN ('fence', 'fence_control', 'fence_setting', 'fence_namespace', 'fence_meta',"
+    "SELECT count(*), count(CASE WHEN name <> 'fence' THEN 1 END) FROM main.sqlite_schema"
+    " WHERE type = 'table' AND name IN ('fence', 'fence_control', 'fence_setting', "
+    "'fence_namespace', 'fence_meta',"
     " 'fence_oplog', 'fence_value')",
     "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = 'fence' AND rowid >"
     " (SELECT max(rowid) FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name IN"
@@ -46,7 +50,9 @@ constexpr const char* texts[] = {
     "UPDATE main.fence_setting SET value = ?2 WHERE name = ?1",
     "SELECT type = 'object' AND json_type(value, '$.key') = 'text'"
     " AND json_type(value, '$.epoch') IN ('integer', 'real', 'text'),"
-    " json_extract(value, '$.key'), json_extract(value, '$.epoch'), value FROM json_each(?1)",
+    " json_extract(value, '$.key'), json_extract(value, '$.epoch'), value FROM"
+    // From 3.42 on SQLite reads JSON5 as well; json_valid() knows JSON only.
+    " json_each(iif(json_valid(?1), ?1, '['))",
 };
 static_assert(sizeof texts / sizeof *texts == static_cast<size_t>(Sql::count_),
               "one text for each statement");
@@ -98,6 +104,9 @@ Use::Use(Connection* connection, Sql sql) noexcept
     sqlite3_prepare_v3(connection->db, texts[static_cast<size_t>(sql)], -1,
                        SQLITE_PREPARE_PERSISTENT, &cached, nullptr);
     rc_ = sqlite3_extended_errcode(connection->db);
+  } else {
+    // The application may have found it by sqlite3_next_stmt, and stepped it.
+    sqlite3_reset(cached);
   }
   statement_ = cached;
 }

@@ -13,8 +13,10 @@ enum class Sql : unsigned char {
   begin,
   commit,
   rollback,
-  lock,    // takes main's write lock and changes nothing
-  enlist,  // puts the TEMP table into the transaction
+  lock,       // takes main's write lock and changes nothing
+  any_write,  // would write, and changes nothing
+  enlist,     // puts the TEMP table into the transaction, and opens a statement in
+              // it, which tells the table how many savepoints are open
   journal_mode,
   synchronous,
   installed,      // the names of Fence's tables in main

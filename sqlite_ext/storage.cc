@@ -51,19 +51,18 @@ bool vfs_has_no_locks(sqlite3* db) noexcept {
 
 }  // namespace
 
-JournalMode journal_mode(Connection* connection) noexcept {
-  JournalMode mode;
+bool read_journal_mode(Connection* connection, JournalMode* mode, Failure* failure) noexcept {
   Use use(connection, Sql::journal_mode);
-  if (use.step()) {
-    const unsigned char* name = sqlite3_column_text(use.get(), 0);
-    if (name != nullptr) {
-      TextSink(mode.name, sizeof mode.name).put(reinterpret_cast<const char*>(name));
-    }
+  const unsigned char* name = use.step() ? sqlite3_column_text(use.get(), 0) : nullptr;
+  if (name == nullptr) {
+    failure->pass_on(connection->db, use.rc());
+    return false;
   }
-  return mode;
+  TextSink(mode->name, sizeof mode->name).put(reinterpret_cast<const char*>(name));
+  return true;
 }
 
-const Reason* storage_fault(Connection* connection) noexcept {
+const Reason* storage_fault(Connection* connection, const JournalMode& mode) noexcept {
   const char* name = file_name(connection->db);
   if (!layer(Layer::storage_check) || name == nullptr || *name == '\0') {
     return nullptr;
@@ -74,7 +73,6 @@ const Reason* storage_fault(Connection* connection) noexcept {
   if (sqlite3_uri_boolean(name, "immutable", 0) != 0) {
     return &reasons::immutable_file;
   }
-  const JournalMode mode = journal_mode(connection);
   if (std::strcmp(mode.name, "off") == 0) {
     return &reasons::no_journal;
   }
@@ -85,7 +83,11 @@ const Reason* storage_fault(Connection* connection) noexcept {
 }
 
 bool check_storage(Connection* connection, Failure* failure) noexcept {
-  const Reason* fault = storage_fault(connection);
+  JournalMode mode;
+  if (!read_journal_mode(connection, &mode, failure)) {
+    return false;
+  }
+  const Reason* fault = storage_fault(connection, mode);
   if (fault == nullptr) {
     return true;
   }
@@ -99,9 +101,10 @@ bool find_installed(Connection* connection, Installed* installed, Failure* failu
     failure->pass_on(connection->db, use.rc());
     return false;
   }
+  // The marker can be made anew, what the six others held cannot.
   const bool any = sqlite3_column_int(use.get(), 0) > 0;
-  const bool control = sqlite3_column_int(use.get(), 1) > 0;
-  *installed = control ? Installed::yes : any ? Installed::partly : Installed::no;
+  const bool whole = sqlite3_column_int(use.get(), 1) == 6;
+  *installed = whole ? Installed::yes : any ? Installed::partly : Installed::no;
   return true;
 }
 

@@ -16,13 +16,13 @@ struct JournalMode {
   char name[16] = {0};
 };
 
-// The journal mode of main; empty on an error.
-JournalMode journal_mode(Connection* connection) noexcept;
+// The journal mode of main.
+bool read_journal_mode(Connection* connection, JournalMode* mode, Failure* failure) noexcept;
 
 // Why main cannot be fenced, or nullptr. Locks are Fence's ground: a VFS without
 // them, or a journal that a crash does not survive, holds no promise. A database
 // in memory is private to its process and is served.
-const Reason* storage_fault(Connection* connection) noexcept;
+const Reason* storage_fault(Connection* connection, const JournalMode& mode) noexcept;
 
 // ZF012 with that reason.
 bool check_storage(Connection* connection, Failure* failure) noexcept;

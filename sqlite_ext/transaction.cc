@@ -6,6 +6,12 @@
 
 namespace fence {
 
+namespace reasons {
+const Reason not_enlisted = {
+    Code::guard_broken, "the TEMP table fence_transaction or its module is not Fence's own",
+    "drop the table, load the extension on a new connection, and find out who replaced it"};
+}  // namespace reasons
+
 namespace {
 
 struct TransactionTable : VirtualTable {
@@ -13,26 +19,47 @@ struct TransactionTable : VirtualTable {
   // Were it eponymous as well, temp.fence_transaction would resolve to main's.
   static constexpr bool eponymous = false;
 
+  static bool may_create(Connection* connection) noexcept { return connection->armed; }
+
   static bool may_drop(Connection* connection, sqlite3_vtab* table) noexcept {
-    if (!connection->transaction.doomed || !layer(Layer::tx_destroy)) {
+    Transaction& transaction = connection->transaction;
+    if (!transaction.doomed || !layer(Layer::tx_destroy)) {
+      // SQLite forgets a dropped table without a word about its transaction.
+      if (transaction.carrier == table) {
+        transaction.clear();
+      }
       return true;
     }
     Failure failure;
-    failure.refuse_doomed(connection->transaction.first.get());
+    failure.refuse_doomed(transaction.first.get());
     failure.raise(table);
     return false;
+  }
+
+  // Without it SQLite renames the table and asks nobody.
+  static int rename(sqlite3_vtab* table, const char*) noexcept {
+    Failure failure;
+    failure.refuse(reasons::not_enlisted);
+    return failure.raise(table);
   }
 
   static int update(sqlite3_vtab*, int, sqlite3_value**, sqlite3_int64*) noexcept {
     return SQLITE_READONLY;
   }
 
+  // The application may make more tables of this module, and SQLite may connect
+  // this one anew within a transaction: only the first one begins anything.
   static int begin(sqlite3_vtab* table) noexcept {
     Transaction& transaction = connection_of(table)->transaction;
-    transaction.clear();
-    transaction.enlisted = true;
+    if (!transaction.enlisted()) {
+      transaction.clear();
+      transaction.carrier = table;
+    }
     return SQLITE_OK;
   }
+
+  // SQLite enlists a virtual table that it creates, without calling xBegin.
+  static void created(sqlite3_vtab* table) noexcept { begin(table); }
 
   static int sync(sqlite3_vtab* table) noexcept {
     const Transaction& transaction = connection_of(table)->transaction;
@@ -73,6 +100,7 @@ struct TransactionTable : VirtualTable {
 
   static constexpr void complete(sqlite3_module* module) noexcept {
     module->xUpdate = update;
+    module->xRename = rename;
     module->xBegin = begin;
     module->xSync = sync;
     module->xCommit = end;
@@ -98,13 +126,20 @@ bool create_transaction_table(Connection* connection, Failure* failure) noexcept
   return true;
 }
 
+int run_enlist(Connection* connection) noexcept {
+  Use use(connection, Sql::enlist);
+  use.run();
+  return use.rc();
+}
+
 }  // namespace
 
 void Transaction::clear() noexcept {
-  enlisted = false;
+  carrier = nullptr;
   doomed = false;
   first.clear();
   level = 0;
+  journal_settled = false;
   keys.clear();
 }
 
@@ -113,26 +148,26 @@ bool in_transaction(sqlite3* db) noexcept {
 }
 
 bool enlist(Connection* connection, Failure* failure) noexcept {
-  if (connection->transaction.enlisted) {
+  if (connection->transaction.enlisted()) {
     return true;
   }
-  {
-    Use use(connection, Sql::enlist);
-    if (use.run()) {
-      return true;
-    }
-    if ((use.rc() & 0xff) != SQLITE_ERROR) {
-      failure->pass_on(connection->db, use.rc());
+  int rc = run_enlist(connection);
+  if ((rc & 0xff) == SQLITE_ERROR) {
+    if (!create_transaction_table(connection, failure)) {
       return false;
     }
+    // Now for what else it does: the table learns how many savepoints are open.
+    rc = run_enlist(connection);
   }
-  if (!create_transaction_table(connection, failure)) {
-    return false;
+  if (connection->transaction.enlisted()) {
+    return true;
   }
-  // SQLite enlists a virtual table that it creates, without calling xBegin.
-  connection->transaction.clear();
-  connection->transaction.enlisted = true;
-  return true;
+  if (rc == SQLITE_OK || (rc & 0xff) == SQLITE_ERROR) {
+    failure->refuse(reasons::not_enlisted);
+  } else {
+    failure->pass_on(connection->db, rc);
+  }
+  return false;
 }
 
 void doom(Connection* connection, const Refusal& first) noexcept {
@@ -142,11 +177,23 @@ void doom(Connection* connection, const Refusal& first) noexcept {
   Failure failure;
   if (!enlist(connection, &failure)) {
     // Nothing would stop the COMMIT: end the transaction here and now.
-    Use(connection, Sql::rollback).run();
+    roll_back(connection);
     return;
   }
   connection->transaction.first.keep(first);
   connection->transaction.doomed = true;
+}
+
+void roll_back(Connection* connection) noexcept {
+  // A connection that was cancelled runs no statement to its end, and ROLLBACK is one.
+  // But SQLite rolls back by itself when it stops a statement that would write: BEGIN
+  // IMMEDIATE, else an error here; or another where that would have to be prepared
+  // anew, which sqlite3_interrupt prevents.
+  for (const Sql sql : {Sql::rollback, Sql::begin, Sql::any_write}) {
+    if (sqlite3_get_autocommit(connection->db) == 0) {
+      Use(connection, sql).run();
+    }
+  }
 }
 
 bool check_not_doomed(Connection* connection, Failure* failure) noexcept {

@@ -17,12 +17,16 @@ namespace fence {
 struct Connection;
 
 struct Transaction {
-  bool enlisted = false;
+  // The table through which SQLite asks at COMMIT; nullptr: none is enlisted.
+  sqlite3_vtab* carrier = nullptr;
   bool doomed = false;
   KeptRefusal first;  // the refusal that doomed it
   int level = 0;      // number of open savepoints
+  // Something was written to main: from here on its journal mode is settled.
+  bool journal_settled = false;
   AssertedKeys keys;
 
+  bool enlisted() const noexcept { return carrier != nullptr; }
   void clear() noexcept;
 };
 
@@ -37,10 +41,18 @@ bool enlist(Connection* connection, Failure* failure) noexcept;
 // and everything is rolled back, whatever savepoints are rolled back before.
 void doom(Connection* connection, const Refusal& first) noexcept;
 
+// Ends the transaction that is open, if there is one, and keeps nothing of it; works
+// also when the application has cancelled what is running.
+void roll_back(Connection* connection) noexcept;
+
 // Fails with ZF009 when the current transaction is doomed.
 bool check_not_doomed(Connection* connection, Failure* failure) noexcept;
 
 int register_transaction_table(Connection* connection) noexcept;
+
+namespace reasons {
+extern const Reason not_enlisted;
+}  // namespace reasons
 
 }  // namespace fence
 

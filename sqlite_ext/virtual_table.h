@@ -25,6 +25,7 @@ struct VirtualTable {
   static constexpr bool eponymous = true;
 
   static void connected(Connection*) noexcept {}
+  static void created(sqlite3_vtab*) noexcept {}
   static void disconnected(Connection*) noexcept {}
 
   static int best_index(sqlite3_vtab*, sqlite3_index_info* info) noexcept {
@@ -55,6 +56,8 @@ struct VirtualTable {
     *rowid = 0;
     return SQLITE_OK;
   }
+  // May CREATE VIRTUAL TABLE make one? Only asked of tables that are not eponymous.
+  static bool may_create(Connection*) noexcept { return true; }
   // May DROP TABLE remove it? Only asked of tables that are not eponymous.
   static bool may_drop(Connection*, sqlite3_vtab*) noexcept { return true; }
   // Leaves the methods for writes and transactions out, or fills them in.
@@ -76,7 +79,10 @@ int connect_table(sqlite3* db, void* connection, int, const char* const*, sqlite
     return SQLITE_NOMEM;
   }
   std::memset(made, 0, sizeof *made);
+  // A reference of its own: SQLite lets go of a module before it disconnects the
+  // module's last table.
   made->connection = static_cast<Connection*>(connection);
+  ++made->connection->references;
   *table = &made->base;
   Table::connected(made->connection);
   return SQLITE_OK;
@@ -86,13 +92,25 @@ int connect_table(sqlite3* db, void* connection, int, const char* const*, sqlite
 template <typename Table>
 int create_table(sqlite3* db, void* connection, int count, const char* const* arguments,
                  sqlite3_vtab** table, char** error) noexcept {
-  return connect_table<Table>(db, connection, count, arguments, table, error);
+  if (!Table::may_create(static_cast<Connection*>(connection))) {
+    *error = sqlite3_mprintf("ZF012 configuration: only Fence itself makes tables of this module");
+    return SQLITE_ERROR;
+  }
+  const int rc = connect_table<Table>(db, connection, count, arguments, table, error);
+  if (rc == SQLITE_OK) {
+    Table::created(*table);
+  }
+  return rc;
 }
 
 template <typename Table>
 int disconnect_table(sqlite3_vtab* table) noexcept {
-  Table::disconnected(connection_of(table));
+  Connection* connection = connection_of(table);
+  Table::disconnected(connection);
+  // A text that SQLite did not ask for: it reads none of xDestroy.
+  sqlite3_free(table->zErrMsg);
   sqlite3_free(table);
+  release_connection(connection);
   return SQLITE_OK;
 }
 

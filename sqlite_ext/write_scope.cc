@@ -11,11 +11,21 @@ const Reason partial_write = {Code::guard_broken,
 }  // namespace reasons
 
 bool begin_own(Connection* connection, Failure* failure) noexcept {
+  // So that roll_back can rely on them.
+  for (const Sql way_out : {Sql::any_write, Sql::rollback}) {
+    const Use use(connection, way_out);
+    if (!use.ready()) {
+      failure->pass_on(connection->db, use.rc());
+      return false;
+    }
+  }
   Use use(connection, Sql::begin);
   if (use.run()) {
     return true;
   }
   failure->pass_on(connection->db, use.rc());
+  // Cancelled at its end, BEGIN fails and has begun.
+  roll_back(connection);
   return false;
 }
 
@@ -27,10 +37,8 @@ bool end_own(Connection* connection, bool done, Failure* failure) noexcept {
     }
     failure->pass_on(connection->db, use.rc());
   }
-  // SQLite may have rolled back by itself (a full disk, a commit hook).
-  if (sqlite3_get_autocommit(connection->db) == 0) {
-    Use(connection, Sql::rollback).run();
-  }
+  // SQLite may have done so by itself (a full disk, a commit hook).
+  roll_back(connection);
   return false;
 }
 

@@ -22,7 +22,7 @@ namespace fence {
 
 // What a write reports besides its failure.
 struct WriteProgress {
-  // Rows were stored before the failure: the transaction must not keep them.
+  // Something was written: after a failure the transaction must not keep it.
   bool partial = false;
 };
 
@@ -51,31 +51,36 @@ bool check_alone(Connection* connection, Failure* failure) noexcept;
 // then writes.
 template <typename Judge, typename Write>
 bool run_write(Connection* connection, Judge judge, Write write, Failure* failure) noexcept {
-  // Within a transaction the journal mode cannot change.
-  if (!connection->transaction.enlisted && !check_storage(connection, failure)) {
+  Transaction& transaction = connection->transaction;
+  if (!transaction.journal_settled && !check_storage(connection, failure)) {
     return false;
   }
   WriteProgress progress;
+  const auto refuse_stale = [&] {
+    Failure stale;
+    if (layer(Layer::fallback_read) && !judge(&stale) && stale.dooms()) {
+      *failure = stale;
+    }
+    return false;
+  };
   if (!in_transaction(connection->db)) {
     if (begin_own(connection, failure)) {
       return end_own(connection, write(&progress, failure), failure);
     }
-    Failure stale;
-    if (failure->is_busy() && layer(Layer::fallback_read) && !judge(&stale) && stale.dooms()) {
-      *failure = stale;
-    }
-    return false;
+    return failure->is_busy() && refuse_stale();
   }
   const bool done = [&] {
     if (!enlist(connection, failure)) {
-      return false;
+      return refuse_stale();
     }
     if (sqlite3_txn_state(connection->db, "main") == SQLITE_TXN_READ && !judge(failure)) {
       return false;
     }
     return lock_main(connection, failure) && write(&progress, failure);
   }();
-  if (!done) {
+  if (done) {
+    transaction.journal_settled |= transaction.enlisted() && progress.partial;
+  } else {
     settle_joined(connection, progress, *failure);
   }
   return done;

@@ -1,0 +1,57 @@
+// The static library, as a C program of somebody else links it: no C++ run time,
+// no extension loading.
+#include <cstdio>
+#include <filesystem>
+
+#include "regress/sqlite/harness.h"
+
+namespace fence::test {
+namespace {
+
+// What a library that was built with a sanitizer has to be linked with.
+#ifdef __SANITIZE_ADDRESS__
+const char link_flags[] = " -fsanitize=address,undefined";
+#else
+const char link_flags[] = "";
+#endif
+
+// The output of a shell command, with its exit status as the last line.
+std::string output_of(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1; echo exit $?").c_str(), "r");
+  if (pipe == nullptr) {
+    return "popen failed";
+  }
+  char buffer[4096];
+  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) {
+    output.append(buffer, size);
+  }
+  pclose(pipe);
+  return output;
+}
+
+TEST(StaticLibrary, serves_every_connection_of_a_c_program) {
+  const TemporaryDirectory directory;
+  const std::string built = std::filesystem::path(extension_path()).parent_path();
+  const std::string here = std::filesystem::path(__FILE__).parent_path();
+  const std::string program = directory.file("program");
+  ASSERT_EQ(output_of("cc -Wall -Wextra -Werror -I" + built + " -o " + program + " " + here +
+                      "/static/program.c " + built + "/libfence.a -lsqlite3" + link_flags),
+            "exit 0\n");
+  EXPECT_EQ(output_of(program),
+            "1\n"
+            "NULL\n"
+            "1\n"
+            "1|5|a\n"
+            "2|5|b\n"
+            "23 ZF001 stale_epoch\n"
+            "23 ZF009 transaction_refused\n"
+            "1 table fence_oplog may not be modified\n"
+            "1\n"
+            "2\n"
+            "close 0\n"
+            "exit 0\n");
+}
+
+}  // namespace
+}  // namespace fence::test
