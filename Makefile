@@ -143,12 +143,13 @@ variant = $(MAKE) --no-print-directory -s -k -j$(JOBS) BUILD=$(BUILD)/$(1)
 export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
-SUITES := unit sqlite conformance e2e lint sanitize valgrind fuzz
+SUITES := unit sqlite conformance e2e lint sanitize fuzz
+SLOW_SUITES := valgrind mutations
 check:  ## all of the following, then one line that counts; needs no server
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
-check-all:  ## check and check-mutations, counted together
-	@scripts/run-checks $(RESULTS) $(SUITES) mutations
+check-all:  ## check and the slow ones (valgrind, mutations), counted together
+	@scripts/run-checks $(RESULTS) $(SUITES) $(SLOW_SUITES)
 
 check-unit: $(BUILD)/regress/unit  ## the rules of core/
 	$(BEGIN)
@@ -159,8 +160,8 @@ check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, instal
 	$(BEGIN)
 	$(OWN) gtest -- $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
 	$(OWN) attack -- $(BUILD)/regress/attack --gtest_brief=1 --gtest_output=xml:$(HERE)/attack.xml
-	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
 	$(OWN) --timeout 2400 newest -- env BUILD=$(BUILD) $(PYTHON) regress/sqlite/newest/run.py $(HERE)
+	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
 	$(OWN) pytest -- $(PYTEST)pytest.xml regress/sqlite
 	$(STEP) install -- scripts/check-install $(BUILD)
 	$(SUMMARY)
@@ -182,7 +183,7 @@ lint: check-lint
 check-lint: sqlite  ## format, static analysis, clang, symbols, scripts
 	$(BEGIN)
 	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
-	$(STEP) tidy -- scripts/run-tidy $(filter %.cc,$(CXX_FILES)) -- $(TIDY_FLAGS)
+	$(STEP) tidy -- scripts/run-tidy $(CORE) $(EXT) -- $(TIDY_FLAGS)
 	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O1 sqlite tests
 	$(STEP) symbols -- scripts/check-symbols $(BUILD)/sqlite
 	$(STEP) python -- scripts/check-text python
@@ -255,6 +256,6 @@ clean:  ## removes all that was built
 	rm -rf $(BUILD)
 
 .PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzz fuzzers \
-  bench format dist clean $(addprefix check-,$(SUITES) mutations fresh)
+  bench format dist clean $(addprefix check-,$(SUITES) $(SLOW_SUITES) fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

@@ -152,10 +152,13 @@ __attribute__((visibility("default"))) int sqlite3_fence_init(sqlite3* db, char*
 }
 
 #ifndef SQLITE_CORE
-// The name that SQLite tries first, whatever the file is called.
+// The name that SQLite tries first, whatever the file is called. It must not call
+// the other entry: SQLite loads libraries globally, and where two builds of Fence
+// are in one process that name may belong to the other one.
 __attribute__((visibility("default"))) int sqlite3_extension_init(sqlite3* db, char** message,
                                                                   const sqlite3_api_routines* api) {
-  return sqlite3_fence_init(db, message, api);
+  SQLITE_EXTENSION_INIT2(api)
+  return fence::load(db, message);
 }
 #endif
 

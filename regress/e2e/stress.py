@@ -157,7 +157,11 @@ class Stress:
         epoch = 0
         while time.monotonic() < deadline:
             epoch += 1
-            self.take_over(epoch, orders[epoch % len(orders)])
+            try:
+                self.take_over(epoch, orders[epoch % len(orders)])
+            except sqlite3.DatabaseError as refused:
+                self.outcome.unexpected.append(str(refused))
+                return
             # The pace of the claims; an appender that has died ends it.
             orders[epoch % len(orders)].poll(CLAIM_EVERY)
             if stop_at_first and self.late_now():

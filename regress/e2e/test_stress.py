@@ -1,7 +1,10 @@
 """Claims against appends, from real processes on one file."""
 
 import os
+import sqlite3
 
+import log_file
+import pytest
 import stress
 import variant
 
@@ -22,6 +25,20 @@ def test_no_entry_of_an_older_epoch_appears_after_a_claim_has_returned(tmp_path)
         f"{outcome.claims} claims, {outcome.acknowledged} entries acknowledged, "
         f"{outcome.refused} stale calls refused, none late"
     )
+
+
+def test_two_builds_in_one_process_stay_apart():
+    unchecked = variant.build("without/ownership", f"WITHOUT={variant.OWNERSHIP_CHECK}")
+    writer = log_file.new_writer()
+    for library, refused in ((variant.extension(), True), (unchecked, False)) * 2:
+        connection = log_file.connect(":memory:", library)
+        connection.execute("SELECT fence_install()")
+        log_file.claim(connection, "k", 2, writer)
+        if refused:
+            with pytest.raises(sqlite3.DatabaseError, match="^ZF001"):
+                log_file.append(connection, "k", 1, writer, 1, "stale")
+        else:
+            log_file.append(connection, "k", 1, writer, 1, "stale")
 
 
 def test_without_the_check_the_same_stress_finds_violations(tmp_path):

@@ -5,7 +5,9 @@ For each layer of core/layer.h the extension is built without it and the C++ sui
 run against that build. A layer whose removal no test notices is a failure of the
 tests: nobody would notice either when a change breaks it.
 
-usage: run.py [--junit FILE] [--markdown FILE] [LAYER ...]
+usage: run.py [--all] [--junit FILE] [--markdown FILE] [LAYER ...]
+
+Once a suite has noticed, the next one is only run with --all.
 """
 
 import argparse
@@ -20,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-SUITES = ["sqlite", "attack"]
+SUITES = ["attack", "sqlite"]
 # A mutant may well hang or crash; that is noticed too.
 SUITE_SECONDS = 300
 
@@ -94,13 +96,14 @@ def run_suite(suite, library):
         return failed_tests(report) if report.exists() else [f"{suite}: crashed"]
 
 
-def try_without(layer, what):
+def try_without(layer, what, all_suites):
     mutant = Mutant(layer, what)
     start = time.monotonic()
     try:
         library = build(layer)
         for suite in SUITES:
-            mutant.red += run_suite(suite, library)
+            if all_suites or not mutant.red:
+                mutant.red += run_suite(suite, library)
     except RuntimeError as error:
         mutant.fault = f"does not build: {error}"
     mutant.seconds = time.monotonic() - start
@@ -147,6 +150,7 @@ def intact_is_green():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="run every suite on every mutant")
     parser.add_argument("--junit", help="write a JUnit file")
     parser.add_argument("--markdown", help="write the table that docs/internals.md carries")
     parser.add_argument("layers", nargs="*")
@@ -157,7 +161,7 @@ def main():
     for layer, what in all_layers():
         if options.layers and layer not in options.layers:
             continue
-        mutants.append(try_without(layer, what))
+        mutants.append(try_without(layer, what, options.all))
         print(f"{layer:16} {mutants[-1].seconds:5.1f} s  {describe(mutants[-1])}", flush=True)
     if options.junit:
         write_junit(mutants, options.junit)
