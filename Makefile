@@ -144,11 +144,11 @@ export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
 SUITES := unit sqlite conformance e2e lint sanitize fuzz
-SLOW_SUITES := valgrind mutations
+SLOW_SUITES := mutations
 check:  ## all of the following, then one line that counts; needs no server
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
-check-all:  ## check and the slow ones (valgrind, mutations), counted together
+check-all:  ## check and check-mutations, counted together
 	@scripts/run-checks $(RESULTS) $(SUITES) $(SLOW_SUITES)
 
 check-unit: $(BUILD)/regress/unit  ## the rules of core/
@@ -256,6 +256,6 @@ clean:  ## removes all that was built
 	rm -rf $(BUILD)
 
 .PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzz fuzzers \
-  bench format dist clean $(addprefix check-,$(SUITES) $(SLOW_SUITES) fresh)
+  bench format dist clean $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

@@ -121,19 +121,20 @@ TEST_F(Interposed, X_temp_views_named_like_ours_mislead_nobody) {
 
 // What comes after the row was stored, and would take it away again.
 TEST_F(Interposed, X_a_trigger_that_undoes_the_append_is_noticed) {
-  const char* const undoing[] = {
+  const std::string undoing[] = {
       "AFTER INSERT ON main.fence_oplog BEGIN DELETE FROM fence_oplog WHERE rowid = NEW.rowid; END",
       "AFTER INSERT ON main.fence_oplog BEGIN UPDATE fence_oplog SET payload = x'7a'; END",
       "AFTER INSERT ON main.fence_oplog BEGIN UPDATE fence_meta SET epoch = 1; END",
       "AFTER INSERT ON main.fence_oplog BEGIN SELECT RAISE(FAIL, 'no'); END",
       "BEFORE INSERT ON main.fence_oplog BEGIN SELECT RAISE(FAIL, 'no'); END",
-      "BEFORE INSERT ON main.fence_oplog BEGIN INSERT INTO fence_oplog SELECT namespace, key, 9,"
-      " epoch, writer, payload, late, seal FROM fence_oplog WHERE key = 'k' AND idx = 1; END",
+      std::string("BEFORE INSERT ON main.fence_oplog BEGIN INSERT INTO fence_oplog SELECT") +
+          " namespace, key, 9, epoch, writer, payload, late, seal FROM fence_oplog" +
+          " WHERE key = 'k' AND idx = 1; END",
   };
-  for (const char* body : undoing) {
+  for (const std::string& body : undoing) {
     SCOPED_TRACE(body);
     Database db(path, Setup::plain);
-    ASSERT_OK(db, std::string("CREATE TEMP TRIGGER mine ") + body);
+    ASSERT_OK(db, "CREATE TEMP TRIGGER mine " + body);
     ASSERT_TRUE(succeeded(db.load()));
     expect_owner_alarmed(db);
     expect_owner_goes_on();
