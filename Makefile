@@ -29,7 +29,9 @@ COMMON = -std=c++17 $(CXXFLAGS) -fPIC -fstack-protector-strong -U_FORTIFY_SOURCE
 # What is loaded into somebody else's process uses no part of the C++ run time:
 # no exceptions to cross a C boundary, nothing to clash with the host's own copy.
 LIBRARY = $(COMMON) -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
-LINK_SHARED = $(CC) -shared -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--no-undefined
+# Never unloaded: SQLite lets go of a library whose entry point fails, and what it had
+# registered by then would point nowhere.
+LINK_SHARED = $(CC) -shared -Wl,-z,relro,-z,now -Wl,-z,noexecstack,-z,nodelete -Wl,--no-undefined
 
 CORE := $(wildcard core/*.cc)
 EXT := $(wildcard sqlite_ext/*.cc)
