@@ -146,17 +146,16 @@ def run(program, home, environment):
     results = home / f"{program}.xml"
     results.unlink(missing_ok=True)
     path = pathlib.Path(environment["BUILD"], "regress", program)
-    print(f"newest: {path.name} with SQLite {environment['FENCE_SQLITE_VERSION']}", flush=True)
+    print(f"newest: {program} with SQLite {environment['FENCE_SQLITE_VERSION']}", flush=True)
+    status = None
     try:
         status = subprocess.run([path, "--gtest_brief=1", f"--gtest_output=xml:{results}"],
                                 env=environment, timeout=SECONDS, check=False).returncode
         return ET.parse(results).getroot(), status == 0
     except subprocess.TimeoutExpired:
         problem = f"{program} still ran after {SECONDS} s"
-    except OSError as error:
-        problem = f"{program} left no results: {error}"
-    except ET.ParseError as error:
-        problem = f"{program} left half of its results: {error}"
+    except (OSError, ET.ParseError) as error:  # it did not start, or ended before its end
+        problem = f"{program} left no results (status {status}): {error}"
     return one_case("failure", problem), False
 
 
