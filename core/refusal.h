@@ -90,6 +90,10 @@ struct Refusal {
 // A refusal that outlives the call it came from: it owns its names.
 class KeptRefusal {
  public:
+  KeptRefusal() = default;
+  KeptRefusal(const KeptRefusal&) = delete;  // a copy's names would lie in the original
+  KeptRefusal& operator=(const KeptRefusal&) = delete;
+
   void keep(const Refusal& refusal) noexcept;
   void clear() noexcept { refusal_ = Refusal(); }
   const Refusal& get() const noexcept { return refusal_; }

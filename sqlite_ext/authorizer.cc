@@ -9,9 +9,9 @@ namespace fence {
 
 namespace {
 
-constexpr const char* own_tables[] = {"fence",           "fence_control", "fence_setting",
-                                      "fence_namespace", "fence_meta",    "fence_oplog",
-                                      "fence_value"};
+constexpr const char* own_tables[] = {
+    "fence",         "fence_control_v1", "fence_setting_v1", "fence_namespace_v1",
+    "fence_meta_v1", "fence_oplog_v1",   "fence_value_v1"};
 // Each of them would let a write pass unchecked.
 constexpr const char* guarded_pragmas[] = {"writable_schema", "ignore_check_constraints",
                                            "schema_version"};

@@ -29,12 +29,14 @@ struct MarkerTable : VirtualTable {
     return false;
   }
 
-  // name: what follows "fence_" in a table's name.
+  // name: what follows "fence_" in a table's name. The _v1 is not for decoration:
+  // docs/decisions.md, 17.
   static int is_shadow(const char* name) noexcept {
     if (!layer(Layer::marker)) {
       return 0;
     }
-    constexpr const char* shadows[] = {"control", "setting", "namespace", "meta", "oplog", "value"};
+    constexpr const char* shadows[] = {"control_v1", "setting_v1", "namespace_v1",
+                                       "meta_v1",    "oplog_v1",   "value_v1"};
     for (const char* shadow : shadows) {
       if (sqlite3_stricmp(name, shadow) == 0) {
         return 1;

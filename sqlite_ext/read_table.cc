@@ -114,7 +114,7 @@ struct ReadTable : VirtualTable {
     const int rc = sqlite3_prepare_v2(
         connection->db,
         "SELECT idx, CASE WHEN epoch >= 0 THEN epoch END, payload, ?1, ?2, ?3, ?4, ?5"
-        " FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx BETWEEN ?3 AND ?4"
+        " FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND idx BETWEEN ?3 AND ?4"
         " ORDER BY idx LIMIT ?5",
         -1, &cursor->rows, nullptr);
     connection->armed = outer_armed;

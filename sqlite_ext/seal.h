@@ -28,7 +28,7 @@ struct Entry {
   bool late = false;
 };
 
-// A record without its seal, as fence_meta has it.
+// A record without its seal, as fence_meta_v1 has it.
 struct StoredRecord {
   int64_t epoch = 0;
   WriterHash writer{};

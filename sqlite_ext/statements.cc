@@ -13,7 +13,7 @@ constexpr const char* texts[] = {
     "BEGIN IMMEDIATE",
     "COMMIT",
     "ROLLBACK",
-    "UPDATE main.fence_meta SET epoch = epoch WHERE 0",
+    "UPDATE main.fence_meta_v1 SET epoch = epoch WHERE 0",
     // Without blanks and with a semicolon: blanks and the end are where SQLite's
     // parser gives up on a connection that was cancelled.
     "UPDATE\"main\".\"fenced_append\"SET\"idx\"=0;",
@@ -21,33 +21,35 @@ constexpr const char* texts[] = {
     "PRAGMA main.journal_mode",
     "PRAGMA main.synchronous",
     "SELECT count(*), count(CASE WHEN name <> 'fence' THEN 1 END) FROM main.sqlite_schema"
-    " WHERE type = 'table' AND name IN ('fence', 'fence_control', 'fence_setting', "
-    "'fence_namespace', 'fence_meta',"
-    " 'fence_oplog', 'fence_value')",
+    " WHERE type = 'table' AND name IN ('fence', 'fence_control_v1', 'fence_setting_v1', "
+    "'fence_namespace_v1', 'fence_meta_v1',"
+    " 'fence_oplog_v1', 'fence_value_v1')",
     "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = 'fence' AND rowid >"
     " (SELECT max(rowid) FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name IN"
-    " ('fence_control', 'fence_setting', 'fence_namespace', 'fence_meta', 'fence_oplog',"
-    " 'fence_value'))",
-    "SELECT format FROM main.fence_control",
+    " ('fence_control_v1', 'fence_setting_v1', 'fence_namespace_v1', 'fence_meta_v1', "
+    "'fence_oplog_v1',"
+    " 'fence_value_v1'))",
+    "SELECT format FROM main.fence_control_v1",
     "SELECT c.format, c.seal_key, m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed,"
     " m.trim_seal, m.late_sum, m.seal, o.idx, o.epoch, o.seal"
-    " FROM main.fence_control c"
-    " LEFT JOIN main.fence_meta m ON m.namespace = ?1 AND m.key = ?2"
-    " LEFT JOIN main.fence_oplog o ON o.rowid = (SELECT rowid FROM main.fence_oplog"
+    " FROM main.fence_control_v1 c"
+    " LEFT JOIN main.fence_meta_v1 m ON m.namespace = ?1 AND m.key = ?2"
+    " LEFT JOIN main.fence_oplog_v1 o ON o.rowid = (SELECT rowid FROM main.fence_oplog_v1"
     " WHERE namespace = ?1 AND key = ?2 ORDER BY idx DESC LIMIT 1)",
-    "SELECT epoch, payload, writer FROM main.fence_oplog WHERE namespace = ?1 AND key = ?2 AND idx "
+    "SELECT epoch, payload, writer FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND "
+    "idx "
     "= ?3",
-    "INSERT INTO main.fence_oplog(namespace, key, idx, epoch, writer, payload, late, seal)"
+    "INSERT INTO main.fence_oplog_v1(namespace, key, idx, epoch, writer, payload, late, seal)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    "INSERT INTO main.fence_meta(namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
+    "INSERT INTO main.fence_meta_v1(namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
     " trimmed, trim_seal, late_sum, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    "UPDATE main.fence_meta SET epoch = ?3, writer = ?4, deleted_at = ?5, tail = ?6,"
+    "UPDATE main.fence_meta_v1 SET epoch = ?3, writer = ?4, deleted_at = ?5, tail = ?6,"
     " tail_seal = ?7, trimmed = ?8, trim_seal = ?9, late_sum = ?10, seal = ?11"
     " WHERE namespace = ?1 AND key = ?2",
-    "INSERT INTO main.fence_control(id, format, seal_key, generation) VALUES (?1, ?2, ?3, ?4)",
-    "SELECT value FROM main.fence_setting WHERE name = ?1",
-    "INSERT INTO main.fence_setting(name, value) VALUES (?1, ?2)",
-    "UPDATE main.fence_setting SET value = ?2 WHERE name = ?1",
+    "INSERT INTO main.fence_control_v1(id, format, seal_key, generation) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT value FROM main.fence_setting_v1 WHERE name = ?1",
+    "INSERT INTO main.fence_setting_v1(name, value) VALUES (?1, ?2)",
+    "UPDATE main.fence_setting_v1 SET value = ?2 WHERE name = ?1",
     "SELECT type = 'object' AND json_type(value, '$.key') = 'text'"
     " AND json_type(value, '$.epoch') IN ('integer', 'real', 'text'),"
     " json_extract(value, '$.key'), json_extract(value, '$.epoch'), value FROM"

@@ -158,7 +158,7 @@ TEST_P(Loaded, S48_what_is_stored_of_the_owner_does_not_pass_for_its_writer) {
        {"writer", "hex(writer)", "lower(hex(writer))", "substr(writer, 1, 4)"}) {
     const Result result = zombie.exec("SELECT fenced_append('n', 'k', 2, " + std::string(column) +
                                       ", 4, 'x')"
-                                      " FROM fence_meta WHERE key = 'k'");
+                                      " FROM fence_meta_v1 WHERE key = 'k'");
     EXPECT_FALSE(result.ok()) << column;
     EXPECT_TRUE(result.message.rfind("ZF002 ", 0) == 0 || result.message.rfind("ZF010 ", 0) == 0)
         << result.message;

@@ -25,8 +25,9 @@ TEST_F(Attack, S36_the_authorizer_taken_out_leaves_the_rest) {
     Database zombie(path, Setup::loaded);
     set_switches(zombie, Switches::authorizer);
     ASSERT_EQ(sqlite3_set_authorizer(zombie.get(), instead, nullptr), SQLITE_OK);
-    expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog may not be modified");
-    expect_unprepared(zombie, lowered_record, plain_error, "table fence_meta may not be modified");
+    expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog_v1 may not be modified");
+    expect_unprepared(zombie, lowered_record, plain_error,
+                      "table fence_meta_v1 may not be modified");
     expect_zombie_refused(zombie);
     expect_owner_goes_on(zombie);
   }
@@ -103,7 +104,7 @@ TEST_F(Attack, S51_a_record_changed_with_triggers_switched_off_is_noticed) {
   ASSERT_EQ(sqlite3_db_config(zombie.get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr), SQLITE_OK);
   ASSERT_OK(zombie, lowered_record);
   expect_owner_alarmed();
-  ASSERT_OK(zombie, "DELETE FROM fence_meta WHERE key = 'k'");
+  ASSERT_OK(zombie, "DELETE FROM fence_meta_v1 WHERE key = 'k'");
   expect_owner_alarmed();
 }
 
@@ -219,13 +220,13 @@ TEST_F(Hiding, X_an_authorizer_that_hides_columns_makes_nobody_the_owner) {
   for (const char* column : {"epoch", "writer", "deleted_at", "tail", "tail_seal", "trimmed",
                              "trim_seal", "late_sum", "seal", "namespace", "key"}) {
     SCOPED_TRACE(column);
-    expect_closed_under({SQLITE_READ, "fence_meta", column, SQLITE_IGNORE});
+    expect_closed_under({SQLITE_READ, "fence_meta_v1", column, SQLITE_IGNORE});
   }
   for (const char* column : {"idx", "epoch", "seal", "key", "ROWID"}) {
     SCOPED_TRACE(column);
-    expect_closed_under({SQLITE_READ, "fence_oplog", column, SQLITE_IGNORE});
+    expect_closed_under({SQLITE_READ, "fence_oplog_v1", column, SQLITE_IGNORE});
   }
-  expect_closed_under({SQLITE_READ, "fence_control", nullptr, SQLITE_IGNORE});
+  expect_closed_under({SQLITE_READ, "fence_control_v1", nullptr, SQLITE_IGNORE});
 }
 
 TEST_F(Hiding, X_an_authorizer_that_forbids_what_fence_does_makes_nobody_the_owner) {

@@ -12,45 +12,47 @@ const std::vector<std::string>& writes_of_a_zombie() {
       forged(4, 1, "INSERT OR REPLACE"),
       forged(4, 1, "INSERT OR IGNORE"),
       forged(3, 1, "REPLACE"),
-      "UPDATE fence_oplog SET payload = x'7a' WHERE key = 'k' AND idx = 1",
-      "UPDATE OR REPLACE fence_oplog SET idx = 3 WHERE key = 'k' AND idx = 2",
-      "DELETE FROM fence_oplog WHERE key = 'k' AND idx = 3",
-      "DELETE FROM fence_oplog",
+      "UPDATE fence_oplog_v1 SET payload = x'7a' WHERE key = 'k' AND idx = 1",
+      "UPDATE OR REPLACE fence_oplog_v1 SET idx = 3 WHERE key = 'k' AND idx = 2",
+      "DELETE FROM fence_oplog_v1 WHERE key = 'k' AND idx = 3",
+      "DELETE FROM fence_oplog_v1",
       lowered_record,
-      "UPDATE fence_meta SET epoch = epoch - 1",
-      "UPDATE fence_meta SET epoch = 'three'",
-      "UPDATE fence_meta SET writer = randomblob(16)",
-      "UPDATE fence_meta SET key = key || 'x'",
-      "UPDATE fence_meta SET tail = -1 WHERE key = 'k'",
-      "UPDATE OR REPLACE fence_meta SET key = 'k' WHERE key = 'own'",
-      "REPLACE INTO fence_meta SELECT namespace, 'k', epoch, writer, deleted_at, tail, tail_seal,"
-      " trimmed, trim_seal, late_sum, seal FROM fence_meta WHERE key = 'own'",
-      "DELETE FROM fence_meta WHERE key = 'k'",
-      "DELETE FROM fence_meta",
-      "UPDATE fence_control SET seal_key = zeroblob(16)",
-      "DELETE FROM fence_control",
-      "REPLACE INTO fence_control SELECT * FROM fence_control",
-      "INSERT INTO fence_namespace VALUES ('n', 'unfenced', 0, NULL, -1)",
-      "INSERT INTO fence_value SELECT namespace, key, 'name', epoch, writer, payload, seal"
-      " FROM fence_oplog WHERE key = 'k' AND idx = 1",
-      "DELETE FROM fence_setting",
+      "UPDATE fence_meta_v1 SET epoch = epoch - 1",
+      "UPDATE fence_meta_v1 SET epoch = 'three'",
+      "UPDATE fence_meta_v1 SET writer = randomblob(16)",
+      "UPDATE fence_meta_v1 SET key = key || 'x'",
+      "UPDATE fence_meta_v1 SET tail = -1 WHERE key = 'k'",
+      "UPDATE OR REPLACE fence_meta_v1 SET key = 'k' WHERE key = 'own'",
+      "REPLACE INTO fence_meta_v1 SELECT namespace, 'k', epoch, writer, deleted_at, tail, "
+      "tail_seal,"
+      " trimmed, trim_seal, late_sum, seal FROM fence_meta_v1 WHERE key = 'own'",
+      "DELETE FROM fence_meta_v1 WHERE key = 'k'",
+      "DELETE FROM fence_meta_v1",
+      "UPDATE fence_control_v1 SET seal_key = zeroblob(16)",
+      "DELETE FROM fence_control_v1",
+      "REPLACE INTO fence_control_v1 SELECT * FROM fence_control_v1",
+      "INSERT INTO fence_namespace_v1 VALUES ('n', 'unfenced', 0, NULL, -1)",
+      "INSERT INTO fence_value_v1 SELECT namespace, key, 'name', epoch, writer, payload, seal"
+      " FROM fence_oplog_v1 WHERE key = 'k' AND idx = 1",
+      "DELETE FROM fence_setting_v1",
   };
   return writes;
 }
 
 // REPLACE removes the row that has the same rowid, and fires no DELETE trigger.
 const char* const replaced_by_rowid[] = {
-    "UPDATE OR REPLACE fence_meta SET rowid = (SELECT rowid FROM fence_meta WHERE key = 'k')"
+    "UPDATE OR REPLACE fence_meta_v1 SET rowid = (SELECT rowid FROM fence_meta_v1 WHERE key = 'k')"
     " WHERE key = 'own'",
-    "REPLACE INTO fence_meta(rowid, namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
+    "REPLACE INTO fence_meta_v1(rowid, namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
     " trimmed, trim_seal, late_sum, seal) SELECT rowid, namespace, 'new', epoch, writer,"
-    " deleted_at, tail, tail_seal, trimmed, trim_seal, late_sum, seal FROM fence_meta"
+    " deleted_at, tail, tail_seal, trimmed, trim_seal, late_sum, seal FROM fence_meta_v1"
     " WHERE key = 'k'",
-    "REPLACE INTO fence_oplog(rowid, namespace, key, idx, epoch, writer, payload, late, seal)"
-    " SELECT (SELECT rowid FROM fence_oplog WHERE key = 'k' AND idx = 3), namespace, key, 2, epoch,"
-    " writer, payload, late, seal FROM fence_oplog WHERE key = 'own'",
-    "REPLACE INTO fence_value(rowid, namespace, key, name, epoch, writer, value, seal)"
-    " SELECT 1, namespace, key, 'name', epoch, writer, payload, seal FROM fence_oplog"
+    "REPLACE INTO fence_oplog_v1(rowid, namespace, key, idx, epoch, writer, payload, late, seal)"
+    " SELECT (SELECT rowid FROM fence_oplog_v1 WHERE key = 'k' AND idx = 3), namespace, key, 2, "
+    "epoch,"
+    " writer, payload, late, seal FROM fence_oplog_v1 WHERE key = 'own'",
+    "REPLACE INTO fence_value_v1(rowid, namespace, key, name, epoch, writer, value, seal)"
+    " SELECT 1, namespace, key, 'name', epoch, writer, payload, seal FROM fence_oplog_v1"
     " WHERE key = 'k' AND idx = 1",
 };
 
@@ -84,7 +86,7 @@ TEST_F(Attack, X_a_claim_forged_with_a_stub_of_the_guard_is_noticed) {
   Database zombie(path, Setup::plain);
   stub_guard(zombie);
   ASSERT_OK(zombie,
-            "UPDATE fence_meta SET epoch = 3, writer = (SELECT writer FROM fence_oplog WHERE"
+            "UPDATE fence_meta_v1 SET epoch = 3, writer = (SELECT writer FROM fence_oplog_v1 WHERE"
             " idx = 1 AND key = 'k') WHERE key = 'k'");
   Database loaded(path, Setup::loaded);
   accept_changes();
@@ -126,7 +128,7 @@ TEST_P(Loaded, S31_a_stub_in_place_when_the_statements_are_cached_is_noticed_as_
 
 TEST_F(Attack, S34_a_statement_prepared_before_the_extension_was_loaded_is_refused) {
   for (const std::string& sql :
-       {zombie_row, owner_row, lowered_record, std::string("DELETE FROM fence_oplog")}) {
+       {zombie_row, owner_row, lowered_record, std::string("DELETE FROM fence_oplog_v1")}) {
     Database zombie(path, Setup::plain);
     stub_guard(zombie);
     Statement early(zombie, sql);
@@ -181,7 +183,7 @@ TEST_P(Loaded, X_the_guard_agrees_to_nobody_who_asks) {
   for (const char* question :
        {"SELECT fence_guard_v1('never')", "SELECT fence_guard_v1(NULL)",
         "SELECT fence_guard_v1('entry', namespace, key, idx, epoch, writer, payload, late, seal)"
-        " FROM fence_oplog",
+        " FROM fence_oplog_v1",
         "SELECT fence_guard_v1('setting', 'evict_after', 1)"}) {
     EXPECT_REFUSED(zombie, question, "ZF005", auth);
   }
@@ -195,7 +197,7 @@ TEST_F(Attack, X_a_trigger_that_uses_up_the_permission_gains_nothing) {
   set_switches(owner, Switches::not_defensive);
   ASSERT_OK(
       owner,
-      "CREATE TEMP TRIGGER thief BEFORE INSERT ON main.fence_oplog BEGIN"
+      "CREATE TEMP TRIGGER thief BEFORE INSERT ON main.fence_oplog_v1 BEGIN"
       " SELECT fence_guard_v1('entry', NEW.namespace, NEW.key, NEW.idx, NEW.epoch, NEW.writer,"
       " NEW.payload, NEW.late, NEW.seal); END");
   expect_owner_alarmed(owner);

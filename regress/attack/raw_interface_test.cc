@@ -14,10 +14,10 @@ struct Column {
 
 // Every column that a blob handle could reach, and one of its rows.
 const Column blob_columns[] = {
-    {"fence_oplog", "payload"}, {"fence_oplog", "seal"},       {"fence_oplog", "writer"},
-    {"fence_oplog", "key"},     {"fence_meta", "writer"},      {"fence_meta", "seal"},
-    {"fence_meta", "late_sum"}, {"fence_meta", "tail_seal"},   {"fence_meta", "trim_seal"},
-    {"fence_meta", "key"},      {"fence_control", "seal_key"}, {"fence_setting", "name"},
+    {"fence_oplog_v1", "payload"}, {"fence_oplog_v1", "seal"},       {"fence_oplog_v1", "writer"},
+    {"fence_oplog_v1", "key"},     {"fence_meta_v1", "writer"},      {"fence_meta_v1", "seal"},
+    {"fence_meta_v1", "late_sum"}, {"fence_meta_v1", "tail_seal"},   {"fence_meta_v1", "trim_seal"},
+    {"fence_meta_v1", "key"},      {"fence_control_v1", "seal_key"}, {"fence_setting_v1", "name"},
 };
 
 class RawBlob : public Attack {
@@ -72,7 +72,7 @@ TEST_F(RawBlob, S19_cannot_be_opened_for_writing) {
 TEST_F(RawBlob, X_a_handle_for_reading_stays_one) {
   Database zombie(path, Setup::plain);
   sqlite3_blob* blob = nullptr;
-  ASSERT_EQ(sqlite3_blob_open(zombie.get(), "main", "fence_oplog", "payload", 1, 0, &blob),
+  ASSERT_EQ(sqlite3_blob_open(zombie.get(), "main", "fence_oplog_v1", "payload", 1, 0, &blob),
             SQLITE_OK);
   EXPECT_EQ(sqlite3_blob_write(blob, "z", 1, 0), SQLITE_READONLY);
   ASSERT_EQ(sqlite3_blob_reopen(blob, 2), SQLITE_OK);
@@ -103,7 +103,7 @@ class Changeset : public Attack {
   void record(const std::string& sql) {
     Database copy(":memory:", Setup::plain);
     ASSERT_OK(copy, "ATTACH " + test::quoted(path) + " AS original");
-    for (const char* table : {"fence_oplog", "fence_meta"}) {
+    for (const char* table : {"fence_oplog_v1", "fence_meta_v1"}) {
       ASSERT_OK(copy, copy.value("SELECT sql FROM original.sqlite_schema WHERE name = '" +
                                  std::string(table) + "'"));
       ASSERT_OK(copy,
@@ -137,13 +137,13 @@ class Changeset : public Attack {
   void expect_refused_by_all(Database& db) {
     record(forged(next_idx, 1));
     expect_not_applied(db);
-    record("UPDATE fence_oplog SET payload = x'7a' WHERE key = 'k' AND idx = 1");
+    record("UPDATE fence_oplog_v1 SET payload = x'7a' WHERE key = 'k' AND idx = 1");
     expect_not_applied(db);
-    record("DELETE FROM fence_oplog WHERE key = 'k'");
+    record("DELETE FROM fence_oplog_v1 WHERE key = 'k'");
     expect_not_applied(db);
     record(lowered_record);
     expect_not_applied(db);
-    record("DELETE FROM fence_meta WHERE key = 'k'");
+    record("DELETE FROM fence_meta_v1 WHERE key = 'k'");
     expect_not_applied(db);
   }
 
@@ -179,8 +179,8 @@ TEST_F(Changeset, S21_is_not_applied) {
 // A changeset of what the owner itself does is no way to store it elsewhere.
 TEST_F(Changeset, X_of_a_legitimate_append_is_not_applied) {
   record(
-      "INSERT INTO fence_oplog SELECT namespace, key, 4, epoch, writer, payload, late, seal"
-      " FROM fence_oplog WHERE key = 'k' AND idx = 3");
+      "INSERT INTO fence_oplog_v1 SELECT namespace, key, 4, epoch, writer, payload, late, seal"
+      " FROM fence_oplog_v1 WHERE key = 'k' AND idx = 3");
   Database zombie(path, Setup::loaded);
   set_switches(zombie, Switches::not_defensive);
   expect_not_applied(zombie);

@@ -10,7 +10,8 @@ TEST_P(Loaded, S33_a_direct_write_from_inside_a_running_statement_is_refused) {
   add_run_function(zombie);
   for (const std::string& sql :
        {zombie_row, owner_row, lowered_record, forged(4, 1, "INSERT OR IGNORE"),
-        std::string("DELETE FROM fence_oplog"), std::string("UPDATE fence_oplog SET epoch = 1")}) {
+        std::string("DELETE FROM fence_oplog_v1"),
+        std::string("UPDATE fence_oplog_v1 SET epoch = 1")}) {
     const std::string answer = zombie.value(run(sql));
     if (has_authorizer()) {
       EXPECT_EQ(answer, "23 not authorized") << sql;
@@ -28,7 +29,7 @@ TEST_P(Loaded, S33_a_call_from_inside_a_running_statement_is_judged_like_any_oth
   for (const std::string& call : {append("k", 1, w1, 4, "x"), insert("k", 1, w1, 4, "x")}) {
     EXPECT_EQ(zombie.value(run(call)).rfind("23 ZF001 ", 0), 0u);
     EXPECT_EQ(
-        zombie.value("SELECT run(" + quoted(call) + ") FROM fence_oplog").rfind("23 ZF001 ", 0),
+        zombie.value("SELECT run(" + quoted(call) + ") FROM fence_oplog_v1").rfind("23 ZF001 ", 0),
         0u);
   }
   // Inside a write the refused call dooms the statement around it.
@@ -43,7 +44,7 @@ TEST_P(Loaded, S33_a_call_from_inside_a_running_statement_is_judged_like_any_oth
 
 TEST_P(Loaded, X_ddl_from_inside_a_running_statement_is_refused_or_noticed) {
   add_run_function(zombie);
-  for (const char* sql : {"DROP TRIGGER fence_oplog_insert", "DROP TABLE fence_oplog"}) {
+  for (const char* sql : {"DROP TRIGGER fence_oplog_insert", "DROP TABLE fence_oplog_v1"}) {
     const std::string answer = zombie.value(run(sql));
     if (has_authorizer()) {
       EXPECT_EQ(answer, "23 not authorized");
@@ -86,7 +87,7 @@ class InsideFence : public Attack {
     }
     EXPECT_OK(owner, "CREATE TEMP TABLE answer(text)");
     EXPECT_OK(owner,
-              "CREATE TEMP TRIGGER inside BEFORE INSERT ON main.fence_oplog WHEN NEW.idx = " +
+              "CREATE TEMP TRIGGER inside BEFORE INSERT ON main.fence_oplog_v1 WHEN NEW.idx = " +
                   std::to_string(idx) + " BEGIN " + body + "END");
     EXPECT_TRUE(succeeded(owner.load()));
     set_switches(owner, switches);
@@ -101,16 +102,17 @@ TEST_F(InsideFence, X_the_permission_of_a_row_is_good_for_that_row_only) {
   for (const Switches switches : {Switches::usual, Switches::authorizer, Switches::not_defensive,
                                   Switches::authorizer_alone}) {
     const int idx = next_idx++;
-    const std::vector<std::string> got = answers(
-        idx, {forged(40, 1), forged(40, 3), lowered_record, "DELETE FROM fence_oplog"}, switches);
+    const std::vector<std::string> got =
+        answers(idx, {forged(40, 1), forged(40, 3), lowered_record, "DELETE FROM fence_oplog_v1"},
+                switches);
     ASSERT_EQ(got.size(), 4u) << result.message;
     for (const std::string& answer : got) {
       EXPECT_TRUE(answer.rfind("23 ZF005 ", 0) == 0 || answer == "23 not authorized") << answer;
     }
     EXPECT_TRUE(succeeded(result));
     Database observer(path, Setup::plain);
-    EXPECT_EQ(observer.value("SELECT count(*) FROM fence_oplog WHERE idx = 40"), "0");
-    EXPECT_EQ(observer.value("SELECT epoch FROM fence_meta WHERE key = 'k'"), "2");
+    EXPECT_EQ(observer.value("SELECT count(*) FROM fence_oplog_v1 WHERE idx = 40"), "0");
+    EXPECT_EQ(observer.value("SELECT epoch FROM fence_meta_v1 WHERE key = 'k'"), "2");
     accept_changes();
   }
   expect_owner_goes_on();
@@ -137,7 +139,7 @@ TEST_F(InsideFence, X_a_commit_inside_an_append_commits_nothing) {
     EXPECT_NE(answer, "0");
   }
   Database observer(path, Setup::plain);
-  EXPECT_EQ(observer.value("SELECT count(*) FROM fence_oplog"), result.ok() ? "5" : "4");
+  EXPECT_EQ(observer.value("SELECT count(*) FROM fence_oplog_v1"), result.ok() ? "5" : "4");
 }
 
 TEST_F(InsideFence, X_a_rollback_inside_an_append_is_an_error_of_the_append) {
@@ -245,8 +247,8 @@ TEST_F(Attack, S40_sql_in_a_progress_handler_stores_nothing) {
     sqlite3_progress_handler(owner.get(), 0, nullptr, nullptr);
     EXPECT_EQ(handler.written, 0);
     Database observer(path, Setup::plain);
-    EXPECT_EQ(observer.value("SELECT count(*) - count(DISTINCT seal) FROM fence_oplog"), "0");
-    EXPECT_EQ(observer.value("SELECT epoch FROM fence_meta WHERE key = 'k'"), "2");
+    EXPECT_EQ(observer.value("SELECT count(*) - count(DISTINCT seal) FROM fence_oplog_v1"), "0");
+    EXPECT_EQ(observer.value("SELECT epoch FROM fence_meta_v1 WHERE key = 'k'"), "2");
     next_idx += 1;
     accept_changes();
     expect_owner_goes_on();

@@ -62,16 +62,16 @@ Attempt attempt(Database& db, const std::string& sql) {
 }
 
 std::string forged(int idx, int like_idx, const std::string& verb) {
-  return verb + " INTO fence_oplog SELECT namespace, key, " + std::to_string(idx) +
-         ", epoch, writer, payload, late, seal FROM fence_oplog WHERE key = 'k' AND idx = " +
+  return verb + " INTO fence_oplog_v1 SELECT namespace, key, " + std::to_string(idx) +
+         ", epoch, writer, payload, late, seal FROM fence_oplog_v1 WHERE key = 'k' AND idx = " +
          std::to_string(like_idx);
 }
 
 const std::string zombie_row = forged(4, 1);
 const std::string owner_row = forged(4, 3);
 const std::string lowered_record =
-    "UPDATE fence_meta SET (epoch, writer) ="
-    " (SELECT epoch, writer FROM fence_oplog WHERE key = 'k' AND idx = 1) WHERE key = 'k'";
+    "UPDATE fence_meta_v1 SET (epoch, writer) ="
+    " (SELECT epoch, writer FROM fence_oplog_v1 WHERE key = 'k' AND idx = 1) WHERE key = 'k'";
 
 void stub_guard(Database& db, bool any) {
   const std::vector<int> arities =
@@ -106,8 +106,8 @@ void Attack::SetUp() {
 std::vector<std::string> Attack::stored() const {
   Database observer(path, Setup::plain);
   std::vector<std::string> all;
-  for (const char* table : {"fence_control", "fence_setting", "fence_namespace", "fence_meta",
-                            "fence_oplog", "fence_value"}) {
+  for (const char* table : {"fence_control_v1", "fence_setting_v1", "fence_namespace_v1",
+                            "fence_meta_v1", "fence_oplog_v1", "fence_value_v1"}) {
     all.emplace_back(table);
     for (const std::string& row :
          observer.rows(std::string("SELECT rowid, * FROM ") + table + " ORDER BY rowid")) {
@@ -158,9 +158,10 @@ void Attack::expect_owner_goes_on(Database& db) {
     newest += std::to_string(idx) + (idx == next_idx ? "" : ",");
   }
   Database observer(path, Setup::plain);
-  EXPECT_EQ(observer.value("SELECT group_concat(idx) FROM (SELECT idx FROM fence_oplog WHERE key ="
-                           " 'k' AND epoch = 2 ORDER BY rowid DESC LIMIT 3)"),
-            newest);
+  EXPECT_EQ(
+      observer.value("SELECT group_concat(idx) FROM (SELECT idx FROM fence_oplog_v1 WHERE key ="
+                     " 'k' AND epoch = 2 ORDER BY rowid DESC LIMIT 3)"),
+      newest);
   next_idx += 3;
   accept_changes();
 }

@@ -93,7 +93,7 @@ class Loaded : public Attack, public ::testing::WithParamInterface<Switches> {
   bool has_authorizer() const;
   bool is_defensive() const;
   // A direct write to one of Fence's tables is refused by the layer that comes first.
-  void expect_shut(const std::string& sql, const std::string& table = "fence_oplog");
+  void expect_shut(const std::string& sql, const std::string& table = "fence_oplog_v1");
 
   Database zombie{path, Setup::loaded};
 };

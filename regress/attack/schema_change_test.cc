@@ -6,15 +6,15 @@ namespace {
 
 // Everything that SQL can do to the tables themselves.
 const char* const changes_of_tables[] = {
-    "ALTER TABLE fence_oplog RENAME TO gone",
-    "ALTER TABLE fence_oplog RENAME COLUMN payload TO content",
-    "ALTER TABLE fence_oplog ADD COLUMN more",
-    "ALTER TABLE fence_oplog ADD COLUMN more AS (idx + 1)",
-    "ALTER TABLE fence_oplog DROP COLUMN late",
-    "ALTER TABLE fence_meta RENAME TO gone",
-    "DROP TABLE fence_oplog",
-    "DROP TABLE fence_meta",
-    "DROP TABLE fence_control",
+    "ALTER TABLE fence_oplog_v1 RENAME TO gone",
+    "ALTER TABLE fence_oplog_v1 RENAME COLUMN payload TO content",
+    "ALTER TABLE fence_oplog_v1 ADD COLUMN more",
+    "ALTER TABLE fence_oplog_v1 ADD COLUMN more AS (idx + 1)",
+    "ALTER TABLE fence_oplog_v1 DROP COLUMN late",
+    "ALTER TABLE fence_meta_v1 RENAME TO gone",
+    "DROP TABLE fence_oplog_v1",
+    "DROP TABLE fence_meta_v1",
+    "DROP TABLE fence_control_v1",
 };
 
 class SchemaChange : public Attack {
@@ -52,8 +52,8 @@ TEST_F(SchemaChange, S14_drop_trigger_is_refused_by_the_authorizer) {
 TEST_F(SchemaChange, S14_drop_trigger_without_the_authorizer_opens_nothing) {
   Database zombie(path, Setup::loaded);
   ASSERT_OK(zombie, "DROP TRIGGER fence_oplog_insert; DROP TRIGGER fence_meta_update");
-  expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog may not be modified");
-  expect_unprepared(zombie, lowered_record, plain_error, "table fence_meta may not be modified");
+  expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog_v1 may not be modified");
+  expect_unprepared(zombie, lowered_record, plain_error, "table fence_meta_v1 may not be modified");
   expect_zombie_refused(zombie);
   expect_owner_alarmed();
 }
@@ -107,17 +107,17 @@ TEST_F(SchemaChange, S26_S28_altering_and_dropping_the_tables_is_refused) {
 // SQLite marks the tables when it reads the schema. That it did so before the
 // extension was loaded must not leave them unmarked.
 TEST_F(SchemaChange, X_a_schema_that_was_read_before_the_extension_was_loaded_is_as_shut) {
-  for (const char* first : {"PRAGMA journal_mode", "SELECT count(*) FROM fence_oplog",
-                            "CREATE TEMP TABLE t AS SELECT * FROM fence_meta", "SELECT 1"}) {
+  for (const char* first : {"PRAGMA journal_mode", "SELECT count(*) FROM fence_oplog_v1",
+                            "CREATE TEMP TABLE t AS SELECT * FROM fence_meta_v1", "SELECT 1"}) {
     SCOPED_TRACE(first);
     Database zombie(path, Setup::plain);
     ASSERT_OK(zombie, first);
     ASSERT_TRUE(succeeded(zombie.load()));
-    expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog may not be modified");
-    expect_unprepared(zombie, "DROP TABLE fence_oplog", plain_error,
-                      "table fence_oplog may not be dropped");
-    expect_unprepared(zombie, "ALTER TABLE fence_meta RENAME TO gone", plain_error,
-                      "table fence_meta may not be altered");
+    expect_unprepared(zombie, zombie_row, plain_error, "table fence_oplog_v1 may not be modified");
+    expect_unprepared(zombie, "DROP TABLE fence_oplog_v1", plain_error,
+                      "table fence_oplog_v1 may not be dropped");
+    expect_unprepared(zombie, "ALTER TABLE fence_meta_v1 RENAME TO gone", plain_error,
+                      "table fence_meta_v1 may not be altered");
     expect_schema_unchanged();
     expect_owner_goes_on(zombie);
   }
@@ -130,10 +130,10 @@ TEST_F(SchemaChange, X_loading_inside_a_transaction_and_a_query_marks_the_tables
             "BEGIN; CREATE TEMP TABLE t(x); CREATE TABLE app(x);"
             "SELECT load_extension(" +
                 quoted(extension_path()) +
-                ") FROM fence_meta LIMIT 1;"
+                ") FROM fence_meta_v1 LIMIT 1;"
                 "INSERT INTO t VALUES (1); INSERT INTO app VALUES (1)");
-  const Attempt made = attempt(zombie, "DROP TABLE fence_oplog");
-  EXPECT_EQ(made.result.message, "table fence_oplog may not be dropped");
+  const Attempt made = attempt(zombie, "DROP TABLE fence_oplog_v1");
+  EXPECT_EQ(made.result.message, "table fence_oplog_v1 may not be dropped");
   EXPECT_OK(zombie, "COMMIT");
   EXPECT_EQ(zombie.value("SELECT count(*) FROM t, app"), "1");
   expect_untouched();
@@ -154,8 +154,8 @@ TEST_F(SchemaChange, S37_all_off_and_the_trigger_dropped_writes_and_is_noticed) 
 TEST_F(SchemaChange, S26_S28_all_off_a_twin_takes_the_place_of_the_log_and_is_noticed) {
   Database zombie(path, Setup::loaded);
   set_switches(zombie, Switches::not_defensive);
-  ASSERT_OK(zombie, "ALTER TABLE fence_oplog RENAME TO gone");
-  ASSERT_OK(zombie, "CREATE TABLE fence_oplog AS SELECT * FROM gone");
+  ASSERT_OK(zombie, "ALTER TABLE fence_oplog_v1 RENAME TO gone");
+  ASSERT_OK(zombie, "CREATE TABLE fence_oplog_v1 AS SELECT * FROM gone");
   ASSERT_OK(zombie, zombie_row);
   expect_owner_alarmed();
   expect_owner_alarmed(zombie);
@@ -195,7 +195,7 @@ TEST_F(SchemaChange, X_the_marker_table_cannot_be_dropped_or_renamed) {
     }
   }
   Database again(path, Setup::loaded);
-  expect_unprepared(again, zombie_row, plain_error, "table fence_oplog may not be modified");
+  expect_unprepared(again, zombie_row, plain_error, "table fence_oplog_v1 may not be modified");
   expect_owner_goes_on();
 }
 
@@ -223,17 +223,18 @@ TEST_F(SchemaChange, X_the_authorizer_knows_main_under_every_name) {
   Database zombie(path, Setup::loaded);
   set_switches(zombie, Switches::authorizer_alone);
   ASSERT_OK(zombie, "ATTACH " + test::quoted(path) + " AS aux");
-  for (const char* sql :
-       {"DROP TRIGGER aux.fence_oplog_insert", "DROP TABLE aux.fence_value",
-        "ALTER TABLE aux.fence_value RENAME TO gone", "CREATE INDEX aux.more ON fence_oplog(idx)",
-        "CREATE TRIGGER aux.mine BEFORE INSERT ON fence_oplog BEGIN SELECT RAISE(IGNORE); END"}) {
+  for (const char* sql : {"DROP TRIGGER aux.fence_oplog_insert", "DROP TABLE aux.fence_value_v1",
+                          "ALTER TABLE aux.fence_value_v1 RENAME TO gone",
+                          "CREATE INDEX aux.more ON fence_oplog_v1(idx)",
+                          "CREATE TRIGGER aux.mine BEFORE INSERT ON fence_oplog_v1 BEGIN SELECT "
+                          "RAISE(IGNORE); END"}) {
     expect_unprepared(zombie, sql, auth, "not authorized");
   }
   ASSERT_OK(zombie, "DETACH aux");
   ASSERT_EQ(sqlite3_db_config(zombie.get(), SQLITE_DBCONFIG_MAINDBNAME, "renamed"), SQLITE_OK);
   for (const char* sql :
        {"DROP TRIGGER fence_oplog_insert", "DROP TRIGGER renamed.fence_meta_update",
-        "DROP TABLE fence_value", "ALTER TABLE fence_value RENAME TO gone"}) {
+        "DROP TABLE fence_value_v1", "ALTER TABLE fence_value_v1 RENAME TO gone"}) {
     expect_unprepared(zombie, sql, auth, "not authorized");
   }
   expect_unprepared(zombie, zombie_row, auth, "not authorized");

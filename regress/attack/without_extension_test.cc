@@ -8,7 +8,7 @@ namespace {
 using Detected = Attack;
 
 const char* const a_twin =
-    "CREATE TABLE fence_oplog(namespace, key, idx, epoch, writer, payload, late, seal)";
+    "CREATE TABLE fence_oplog_v1(namespace, key, idx, epoch, writer, payload, late, seal)";
 
 TEST_F(Detected, S15_drop_trigger_then_insert) {
   Database zombie(path, Setup::plain);
@@ -28,10 +28,10 @@ TEST_F(Detected, S17_triggers_deleted_through_writable_schema) {
 
 TEST_F(Detected, S27_the_log_renamed_away_and_an_empty_twin_in_its_place) {
   Database zombie(path, Setup::plain);
-  ASSERT_OK(zombie, "ALTER TABLE fence_oplog RENAME TO gone");
+  ASSERT_OK(zombie, "ALTER TABLE fence_oplog_v1 RENAME TO gone");
   ASSERT_OK(zombie, a_twin);
   ASSERT_OK(zombie,
-            "INSERT INTO fence_oplog SELECT namespace, key, 4, epoch, writer, payload, late,"
+            "INSERT INTO fence_oplog_v1 SELECT namespace, key, 4, epoch, writer, payload, late,"
             " seal FROM gone WHERE key = 'k' AND idx = 1");
   expect_owner_alarmed();
 }
@@ -40,9 +40,9 @@ TEST_F(Detected, S27_the_log_renamed_away_and_a_full_twin_in_its_place) {
   for (const char* legacy : {"0", "1"}) {
     Database zombie(path, Setup::plain);
     ASSERT_OK(zombie, std::string("PRAGMA legacy_alter_table = ") + legacy);
-    ASSERT_OK(zombie, std::string("ALTER TABLE fence_oplog RENAME TO gone") + legacy);
+    ASSERT_OK(zombie, std::string("ALTER TABLE fence_oplog_v1 RENAME TO gone") + legacy);
     ASSERT_OK(zombie,
-              a_twin + std::string("; INSERT INTO fence_oplog SELECT * FROM gone") + legacy);
+              a_twin + std::string("; INSERT INTO fence_oplog_v1 SELECT * FROM gone") + legacy);
     ASSERT_OK(zombie, zombie_row);
     expect_owner_alarmed();
   }
@@ -50,18 +50,18 @@ TEST_F(Detected, S27_the_log_renamed_away_and_a_full_twin_in_its_place) {
 
 TEST_F(Detected, S29_the_log_dropped_and_made_again) {
   Database zombie(path, Setup::plain);
-  ASSERT_OK(zombie, "CREATE TABLE kept AS SELECT * FROM fence_oplog; DROP TABLE fence_oplog");
+  ASSERT_OK(zombie, "CREATE TABLE kept AS SELECT * FROM fence_oplog_v1; DROP TABLE fence_oplog_v1");
   ASSERT_OK(zombie, a_twin);
   expect_owner_alarmed();  // empty
-  ASSERT_OK(zombie, "INSERT INTO fence_oplog SELECT * FROM kept");
+  ASSERT_OK(zombie, "INSERT INTO fence_oplog_v1 SELECT * FROM kept");
   ASSERT_OK(zombie, zombie_row);
   expect_owner_alarmed();
 }
 
 TEST_F(Detected, S29_the_records_dropped_and_made_again) {
   Database zombie(path, Setup::plain);
-  ASSERT_OK(zombie, "CREATE TABLE kept AS SELECT * FROM fence_meta; DROP TABLE fence_meta");
-  ASSERT_OK(zombie, "CREATE TABLE fence_meta AS SELECT * FROM kept");
+  ASSERT_OK(zombie, "CREATE TABLE kept AS SELECT * FROM fence_meta_v1; DROP TABLE fence_meta_v1");
+  ASSERT_OK(zombie, "CREATE TABLE fence_meta_v1 AS SELECT * FROM kept");
   ASSERT_OK(zombie, lowered_record);
   expect_owner_alarmed();
 }
@@ -69,7 +69,7 @@ TEST_F(Detected, S29_the_records_dropped_and_made_again) {
 // No record and yet entries: nobody was ever "the first" to claim this key.
 TEST_F(Detected, X_the_record_removed) {
   Database zombie(path, Setup::plain);
-  ASSERT_OK(zombie, "DROP TRIGGER fence_meta_delete; DELETE FROM fence_meta WHERE key = 'k'");
+  ASSERT_OK(zombie, "DROP TRIGGER fence_meta_delete; DELETE FROM fence_meta_v1 WHERE key = 'k'");
   Database loaded(path, Setup::loaded);
   accept_changes();
   EXPECT_REFUSED(loaded, claim("k", 1, w1), "ZF020", auth);
@@ -109,10 +109,10 @@ TEST_F(Detected, X_the_newest_entries_removed_and_the_trigger_put_back) {
   const std::string trigger =
       zombie.value("SELECT sql FROM sqlite_schema WHERE name = 'fence_oplog_delete'");
   ASSERT_OK(zombie, "DROP TRIGGER fence_oplog_delete");
-  ASSERT_OK(zombie, "DELETE FROM fence_oplog WHERE key = 'k' AND idx > 1");
+  ASSERT_OK(zombie, "DELETE FROM fence_oplog_v1 WHERE key = 'k' AND idx > 1");
   ASSERT_OK(zombie, trigger);
   expect_owner_alarmed();
-  ASSERT_OK(zombie, "DROP TRIGGER fence_oplog_delete; DELETE FROM fence_oplog WHERE key = 'k'");
+  ASSERT_OK(zombie, "DROP TRIGGER fence_oplog_delete; DELETE FROM fence_oplog_v1 WHERE key = 'k'");
   ASSERT_OK(zombie, trigger);
   expect_owner_alarmed();
 }
@@ -123,9 +123,9 @@ TEST_F(Detected, X_the_noted_entry_replaced_and_the_trigger_put_back) {
       zombie.value("SELECT sql FROM sqlite_schema WHERE name = 'fence_oplog_update'");
   const std::string drop = "DROP TRIGGER fence_oplog_delete; DROP TRIGGER fence_oplog_update";
   ASSERT_OK(zombie, drop);
-  ASSERT_OK(zombie, "DELETE FROM fence_oplog WHERE key = 'k' AND idx = 3");
+  ASSERT_OK(zombie, "DELETE FROM fence_oplog_v1 WHERE key = 'k' AND idx = 3");
   ASSERT_OK(zombie,
-            "UPDATE fence_oplog SET payload = x'7a', seal = randomblob(16) WHERE key = 'k'"
+            "UPDATE fence_oplog_v1 SET payload = x'7a', seal = randomblob(16) WHERE key = 'k'"
             " AND idx = 2");
   ASSERT_OK(zombie, trigger);
   expect_owner_alarmed();
@@ -135,8 +135,8 @@ TEST_F(Detected, X_the_triggers_rewritten_to_agree) {
   Database zombie(path, Setup::plain);
   ASSERT_OK(zombie,
             "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(replace(sql,"
-            " 'fence_guard_v1(', 'coalesce(1, '), 'NOT EXISTS (SELECT 1 FROM fence_meta', '0 AND"
-            " EXISTS (SELECT 1 FROM fence_meta') WHERE type = 'trigger';"
+            " 'fence_guard_v1(', 'coalesce(1, '), 'NOT EXISTS (SELECT 1 FROM fence_meta_v1', '0 AND"
+            " EXISTS (SELECT 1 FROM fence_meta_v1') WHERE type = 'trigger';"
             "PRAGMA writable_schema = RESET");
   ASSERT_OK(zombie, zombie_row);
   expect_owner_alarmed();
@@ -146,11 +146,11 @@ TEST_F(Detected, X_the_triggers_rewritten_to_agree) {
 TEST_F(Detected, X_a_view_in_the_place_of_the_log) {
   Database zombie(path, Setup::plain);
   ASSERT_OK(zombie,
-            "CREATE TABLE twin AS SELECT * FROM fence_oplog; DROP TABLE fence_oplog;"
-            "CREATE VIEW fence_oplog AS SELECT rowid AS rowid, * FROM twin");
+            "CREATE TABLE twin AS SELECT * FROM fence_oplog_v1; DROP TABLE fence_oplog_v1;"
+            "CREATE VIEW fence_oplog_v1 AS SELECT rowid AS rowid, * FROM twin");
   ASSERT_OK(
       zombie,
-      "CREATE TRIGGER fence_oplog_insert INSTEAD OF INSERT ON fence_oplog BEGIN"
+      "CREATE TRIGGER fence_oplog_insert INSTEAD OF INSERT ON fence_oplog_v1 BEGIN"
       " SELECT fence_guard_v1('entry', NEW.namespace, NEW.key, NEW.idx, NEW.epoch, NEW.writer,"
       " NEW.payload, NEW.late, NEW.seal); END");
   ASSERT_OK(zombie,
@@ -164,18 +164,18 @@ TEST_F(Attack, X_columns_added_without_the_extension_change_nothing) {
   {
     Database other(path, Setup::plain);
     ASSERT_OK(other,
-              "ALTER TABLE fence_oplog ADD COLUMN more DEFAULT 7;"
-              "ALTER TABLE fence_oplog ADD COLUMN made AS (idx + 1);"
-              "ALTER TABLE fence_meta ADD COLUMN more NOT NULL DEFAULT 7;"
-              "CREATE INDEX other_idx ON fence_oplog(abs(idx))");
+              "ALTER TABLE fence_oplog_v1 ADD COLUMN more DEFAULT 7;"
+              "ALTER TABLE fence_oplog_v1 ADD COLUMN made AS (idx + 1);"
+              "ALTER TABLE fence_meta_v1 ADD COLUMN more NOT NULL DEFAULT 7;"
+              "CREATE INDEX other_idx ON fence_oplog_v1(abs(idx))");
     accept_changes();
-    expect_no_guard(other, "UPDATE fence_oplog SET more = 8");
-    expect_no_guard(other, "UPDATE fence_meta SET more = 8");
+    expect_no_guard(other, "UPDATE fence_oplog_v1 SET more = 8");
+    expect_no_guard(other, "UPDATE fence_meta_v1 SET more = 8");
   }
   Database zombie(path, Setup::loaded);
   expect_zombie_refused(zombie);
-  expect_unprepared(zombie, "UPDATE fence_oplog SET more = 8", plain_error,
-                    "table fence_oplog may not be modified");
+  expect_unprepared(zombie, "UPDATE fence_oplog_v1 SET more = 8", plain_error,
+                    "table fence_oplog_v1 may not be modified");
   expect_owner_goes_on();
   EXPECT_OK(zombie, claim("k", 3, w1));
 }
@@ -185,10 +185,10 @@ TEST_F(Detected, X_constraints_added_without_the_extension) {
   const std::string original = path;
   int files = 0;
   for (const char* change :
-       {"ALTER TABLE fence_oplog ADD COLUMN more CHECK (idx < 9)",
-        "CREATE UNIQUE INDEX one_each ON fence_oplog(namespace, epoch) WHERE epoch > 1",
-        "CREATE TRIGGER mine BEFORE INSERT ON fence_oplog BEGIN SELECT RAISE(ABORT, 'no'); END",
-        "ALTER TABLE fence_oplog RENAME COLUMN payload TO content"}) {
+       {"ALTER TABLE fence_oplog_v1 ADD COLUMN more CHECK (idx < 9)",
+        "CREATE UNIQUE INDEX one_each ON fence_oplog_v1(namespace, epoch) WHERE epoch > 1",
+        "CREATE TRIGGER mine BEFORE INSERT ON fence_oplog_v1 BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "ALTER TABLE fence_oplog_v1 RENAME COLUMN payload TO content"}) {
     SCOPED_TRACE(change);
     path = original + std::to_string(++files);
     ASSERT_OK(Database(original, Setup::plain), "VACUUM INTO " + test::quoted(path));
@@ -199,8 +199,8 @@ TEST_F(Detected, X_constraints_added_without_the_extension) {
 
 TEST_F(Attack, X_a_column_that_fence_uses_cannot_be_dropped) {
   Database other(path, Setup::plain);
-  for (const char* change :
-       {"ALTER TABLE fence_oplog DROP COLUMN late", "ALTER TABLE fence_meta DROP COLUMN seal"}) {
+  for (const char* change : {"ALTER TABLE fence_oplog_v1 DROP COLUMN late",
+                             "ALTER TABLE fence_meta_v1 DROP COLUMN seal"}) {
     EXPECT_FALSE(other.exec(change).ok()) << change;
   }
   expect_untouched();

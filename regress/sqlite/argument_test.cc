@@ -148,7 +148,7 @@ TEST_F(Argument, names_of_1_to_255_bytes_are_taken_as_they_are) {
 }
 
 TEST_F(Argument, writer_that_is_no_uuid_is_ZF010_in_every_call) {
-  const std::string hash = db.value("SELECT lower(hex(writer)) FROM fence_meta WHERE key = 'k'");
+  const std::string hash = db.value("SELECT lower(hex(writer)) FROM fence_meta_v1 WHERE key = 'k'");
   const struct {
     std::string value;
     const char* why;
@@ -196,7 +196,7 @@ TEST_F(Argument, writer_in_every_spelling_of_a_uuid_is_the_same_writer) {
 // What a role can read must not let it write: views, details and the file itself.
 TEST_F(Argument, M8_writer_copied_from_anything_readable_is_never_accepted) {
   const Result refusal = db.exec(append("k", 7, w2, 3, "x"));
-  const std::string hash = db.value("SELECT lower(hex(writer)) FROM fence_meta WHERE key = 'k'");
+  const std::string hash = db.value("SELECT lower(hex(writer)) FROM fence_meta_v1 WHERE key = 'k'");
   ASSERT_EQ(hash.substr(0, 8), w1_fingerprint);
   ASSERT_EQ(hash.size(), 32U) << "reads like a UUID";
   const std::string readable[] = {
@@ -205,9 +205,9 @@ TEST_F(Argument, M8_writer_copied_from_anything_readable_is_never_accepted) {
       db.value("SELECT writer FROM oplog_metadata WHERE key = 'k'"),
       db.value("SELECT writer FROM oplog_status WHERE key = 'k'"),
       hash,
-      db.value("SELECT lower(hex(seal)) FROM fence_meta WHERE key = 'k'"),
-      db.value("SELECT lower(hex(seal_key)) FROM fence_control"),
-      db.value("SELECT lower(hex(writer)) FROM fence_oplog"),
+      db.value("SELECT lower(hex(seal)) FROM fence_meta_v1 WHERE key = 'k'"),
+      db.value("SELECT lower(hex(seal_key)) FROM fence_control_v1"),
+      db.value("SELECT lower(hex(writer)) FROM fence_oplog_v1"),
   };
   const std::string epoch = db.value("SELECT epoch FROM oplog_metadata WHERE key = 'k'");
   const std::vector<std::string> before = contents(db);

@@ -32,9 +32,6 @@ TEST_F(Attached, can_be_read) {
 // SQLite gives a table that a module makes by itself no schema: any name before it
 // means the one table that there is. What it writes to is main all the same.
 TEST_F(Attached, has_no_calls_of_its_own) {
-  if (!reads_attached_files()) {
-    GTEST_SKIP() << "this SQLite needs fence_config('defensive', 0) for an ATTACHed fenced file";
-  }
   Database db(path);
   ASSERT_OK(db, attach());
   const std::string into_aux =
@@ -76,11 +73,11 @@ TEST_F(Attached, takes_no_direct_write_whatever_is_switched_off) {
        {"SELECT 1", "SELECT fence_config('authorizer', 1)",
         "SELECT fence_config('authorizer', 0), fence_config('defensive', 0)"}) {
     for (const char* statement :
-         {"INSERT INTO aux.fence_setting VALUES ('max_waiters', 9)",
-          "REPLACE INTO aux.fence_oplog SELECT * FROM aux.fence_oplog",
-          "UPDATE aux.fence_oplog SET payload = 'b'", "DELETE FROM aux.fence_oplog",
-          "UPDATE aux.fence_meta SET epoch = 9", "DELETE FROM aux.fence_meta",
-          "UPDATE aux.fence_control SET generation = 1", "INSERT INTO aux.fence VALUES (1)"}) {
+         {"INSERT INTO aux.fence_setting_v1 VALUES ('max_waiters', 9)",
+          "REPLACE INTO aux.fence_oplog_v1 SELECT * FROM aux.fence_oplog_v1",
+          "UPDATE aux.fence_oplog_v1 SET payload = 'b'", "DELETE FROM aux.fence_oplog_v1",
+          "UPDATE aux.fence_meta_v1 SET epoch = 9", "DELETE FROM aux.fence_meta_v1",
+          "UPDATE aux.fence_control_v1 SET generation = 1", "INSERT INTO aux.fence VALUES (1)"}) {
       SCOPED_TRACE(std::string(switches) + "; " + statement);
       ASSERT_OK(db, switches);
       EXPECT_FALSE(db.exec(statement).ok());
@@ -96,7 +93,7 @@ TEST_F(Attached, is_not_opened_by_a_good_append_to_main) {
   Database db(path);
   ASSERT_OK(db, attach() + "; SELECT fence_config('defensive', 0);" + claim("k", 5, w1));
   ASSERT_OK(db, "BEGIN;" + append("k", 5, w1, 2, "b"));
-  EXPECT_FALSE(db.exec("INSERT INTO aux.fence_oplog SELECT * FROM main.fence_oplog").ok());
+  EXPECT_FALSE(db.exec("INSERT INTO aux.fence_oplog_v1 SELECT * FROM main.fence_oplog_v1").ok());
   EXPECT_OK(db, "COMMIT");
   EXPECT_EQ(db.value("SELECT count(*) FROM aux.oplog_entries"), "1");
 }

@@ -30,7 +30,7 @@ class Corrupt : public FileTest {
     return copy;
   }
   std::string with_record(const std::string& assignment) {
-    return edited("UPDATE fence_meta SET " + assignment + " WHERE key = 'k'");
+    return edited("UPDATE fence_meta_v1 SET " + assignment + " WHERE key = 'k'");
   }
 
  private:
@@ -127,15 +127,15 @@ TEST_F(Corrupt, newest_entry_with_an_impossible_value_is_ZF019) {
   for (const std::string assignment : {"epoch = -2", "epoch = 'seven'", "epoch = 8", "epoch = 1.5",
                                        "idx = 'two'", "idx = 2.5", "seal = x''", "seal = 'text'"}) {
     SCOPED_TRACE(assignment);
-    Database db(edited("UPDATE fence_oplog SET " + assignment), Setup::loaded);
+    Database db(edited("UPDATE fence_oplog_v1 SET " + assignment), Setup::loaded);
     expect_corrupt(db);
   }
 }
 
 // Both are wrong at once: a broken seal is ZF020, which comes after ZF019.
 TEST_F(Corrupt, comes_before_a_broken_seal) {
-  Database db(edited("UPDATE fence_oplog SET epoch = -2;"
-                     "UPDATE fence_meta SET writer = zeroblob(16) WHERE key = 'k'"),
+  Database db(edited("UPDATE fence_oplog_v1 SET epoch = -2;"
+                     "UPDATE fence_meta_v1 SET writer = zeroblob(16) WHERE key = 'k'"),
               Setup::loaded);
   expect_corrupt(db);
 }
@@ -144,7 +144,7 @@ TEST_F(Corrupt, setting_is_ZF019_and_never_used_and_can_be_set_anew) {
   for (const std::string value : {"'soon'", "-1", "99", "3600001", "1.5", "x'00'"}) {
     SCOPED_TRACE(value);
     const std::string copy =
-        edited("INSERT INTO fence_setting VALUES ('evict_after', " + value + ")");
+        edited("INSERT INTO fence_setting_v1 VALUES ('evict_after', " + value + ")");
     Database db(copy, Setup::loaded);
     EXPECT_REFUSED(db, "SELECT fence_config('evict_after')", "ZF019", plain_error);
     EXPECT_EQ(db.value("SELECT fence_config('commit_wait')"), "10000");

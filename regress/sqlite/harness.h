@@ -49,13 +49,6 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// From this version on SQLite does not read the schema of an ATTACHed fenced file on
-// a connection with DEFENSIVE: docs/limits.md, "ATTACHed files".
-inline constexpr int attach_needs_no_defensive = 3041000;
-inline bool reads_attached_files() {
-  return sqlite3_libversion_number() < attach_needs_no_defensive;
-}
-
 enum class Setup : unsigned char {
   plain,      // without the extension
   loaded,     // the extension is loaded

@@ -38,19 +38,19 @@ TEST_F(Install, answers_the_format_and_is_harmless_when_repeated) {
   EXPECT_EQ(db.value("SELECT fence_install()"), "1");
   make_log(db);
   const std::vector<std::string> before = db.rows(schema);
-  const std::string seal_key = db.value("SELECT seal_key FROM fence_control");
+  const std::string seal_key = db.value("SELECT seal_key FROM fence_control_v1");
   EXPECT_EQ(db.value("SELECT fence_install()"), "1");
   EXPECT_EQ(db.rows(schema), before);
-  EXPECT_EQ(db.value("SELECT seal_key FROM fence_control"), seal_key);
+  EXPECT_EQ(db.value("SELECT seal_key FROM fence_control_v1"), seal_key);
   expect_whole(db);
 }
 
 TEST_F(Install, every_file_has_its_own_seal_key) {
   Database one(path);
   Database two(directory.file("two.db"));
-  const std::string key = one.value("SELECT seal_key FROM fence_control");
+  const std::string key = one.value("SELECT seal_key FROM fence_control_v1");
   EXPECT_EQ(key.size(), std::string("x''").size() + 32) << key;
-  EXPECT_NE(key, two.value("SELECT seal_key FROM fence_control"));
+  EXPECT_NE(key, two.value("SELECT seal_key FROM fence_control_v1"));
 }
 
 TEST_F(Install, does_not_change_the_journal_mode_and_leaves_the_rest_of_the_file_alone) {
@@ -89,7 +89,7 @@ TEST_F(Install, makes_all_or_nothing) {
        {"CREATE VIEW oplog_status AS SELECT 1", "CREATE TABLE oplog_entries(x)",
         "CREATE TABLE unrelated(x); CREATE INDEX fence_value_noblob ON"
         " unrelated(x)",
-        "CREATE TABLE fence_value(x)"}) {
+        "CREATE TABLE fence_value_v1(x)"}) {
     SCOPED_TRACE(obstacle);
     Database db(":memory:", Setup::loaded);
     ASSERT_OK(db, obstacle);
@@ -168,8 +168,8 @@ TEST_F(Install, copies_made_by_sqlite_are_fenced_like_the_original) {
     {
       Database plain(copy, Setup::plain);
       EXPECT_EQ(plain
-                    .exec("INSERT INTO fence_oplog SELECT namespace, key, idx + 1000, epoch,"
-                          " writer, payload, late, seal FROM fence_oplog")
+                    .exec("INSERT INTO fence_oplog_v1 SELECT namespace, key, idx + 1000, epoch,"
+                          " writer, payload, late, seal FROM fence_oplog_v1")
                     .message,
                 "no such function: fence_guard_v1");
     }

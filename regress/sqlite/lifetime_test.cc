@@ -31,7 +31,7 @@ class Lifetime : public FileTest {
     EXPECT_OK(db, claim("fresh", 1, w1));
     EXPECT_OK(db, append("fresh", 1, w1, 1, "a"));
     EXPECT_REFUSED(db, append("fresh", 0, w1, 2, "x"), "ZF001", auth);
-    EXPECT_FALSE(db.exec("INSERT INTO fence_setting VALUES ('x', 1)").ok());
+    EXPECT_FALSE(db.exec("INSERT INTO fence_setting_v1 VALUES ('x', 1)").ok());
   }
 };
 

@@ -76,9 +76,10 @@ Result call(Database& db, const std::string& function, const std::vector<Value>&
 
 std::vector<std::string> contents(Database& db) {
   std::vector<std::string> all;
-  for (const std::string& table :
-       db.rows("SELECT name FROM sqlite_schema WHERE name IN ('fence_control', 'fence_setting',"
-               " 'fence_namespace', 'fence_meta', 'fence_oplog', 'fence_value') ORDER BY name")) {
+  for (const std::string& table : db.rows(
+           "SELECT name FROM sqlite_schema WHERE name IN ('fence_control_v1', 'fence_setting_v1',"
+           " 'fence_namespace_v1', 'fence_meta_v1', 'fence_oplog_v1', 'fence_value_v1') ORDER BY "
+           "name")) {
     for (const std::string& row : db.rows("SELECT * FROM " + table + " ORDER BY rowid")) {
       all.push_back(table + ": " + row);
     }

@@ -60,7 +60,7 @@ class SchemaReread : public FileTest {
 
   // What an application does first after the schema has changed.
   static std::vector<std::string> first_statements(const std::string& schema) {
-    return {"SELECT count(*) FROM " + schema + ".app", "DELETE FROM " + schema + ".fence_oplog",
+    return {"SELECT count(*) FROM " + schema + ".app", "DELETE FROM " + schema + ".fence_oplog_v1",
             append("k", 1, w1, 0, "first"), insert("k", 1, w1, 0, "first")};
   }
 
@@ -68,12 +68,12 @@ class SchemaReread : public FileTest {
   static void expect_whole(Database& db, const std::string& schema = "main") {
     EXPECT_EQ(db.value("SELECT count(*) FROM " + schema + ".app"), "1");
     EXPECT_EQ(db.value("SELECT count(*) FROM " + schema + ".oplog_entries WHERE idx = 0"), "1");
-    EXPECT_EQ(db.exec("DELETE FROM " + schema + ".fence_oplog").message,
-              "table fence_oplog may not be modified");
-    EXPECT_EQ(db.exec("UPDATE " + schema + ".fence_meta SET epoch = 0").message,
-              "table fence_meta may not be modified");
-    EXPECT_EQ(db.exec("DROP TABLE " + schema + ".fence_value").message,
-              "table fence_value may not be dropped");
+    EXPECT_EQ(db.exec("DELETE FROM " + schema + ".fence_oplog_v1").message,
+              "table fence_oplog_v1 may not be modified");
+    EXPECT_EQ(db.exec("UPDATE " + schema + ".fence_meta_v1 SET epoch = 0").message,
+              "table fence_meta_v1 may not be modified");
+    EXPECT_EQ(db.exec("DROP TABLE " + schema + ".fence_value_v1").message,
+              "table fence_value_v1 may not be dropped");
   }
 
   // The owner goes on, in both forms, alone and in a transaction.
@@ -113,9 +113,6 @@ TEST_F(SchemaReread, whatever_it_is_read_for_the_file_stays_usable_and_shut) {
 
 // Whichever of the two is read first, the other one's marker is known by then.
 TEST_F(SchemaReread, a_second_fenced_file_on_the_connection_spoils_neither) {
-  if (!test::reads_attached_files()) {
-    GTEST_SKIP() << "this SQLite needs fence_config('defensive', 0) for an ATTACHed fenced file";
-  }
   const std::string second = directory.file("second.db");
   make_file(second);
   for (const Reason& reason : reasons) {
@@ -141,7 +138,6 @@ TEST_F(SchemaReread, a_second_fenced_file_on_the_connection_spoils_neither) {
   }
 }
 
-// The way out where SQLite does not read the second file's schema under DEFENSIVE.
 TEST_F(SchemaReread, two_fenced_files_are_usable_without_defensive_and_take_no_direct_write) {
   const std::string second = directory.file("second.db");
   make_file(second);
@@ -155,8 +151,8 @@ TEST_F(SchemaReread, two_fenced_files_are_usable_without_defensive_and_take_no_d
       happen(db, reason, changed, std::string(changed) == "main" ? path : second);
       for (const std::string schema : {"main", "aux"}) {
         EXPECT_EQ(db.value("SELECT count(*) FROM " + schema + ".app"), "1");
-        EXPECT_REFUSED(db, "DELETE FROM " + schema + ".fence_oplog", "ZF005", auth);
-        EXPECT_REFUSED(db, "UPDATE " + schema + ".fence_meta SET epoch = 0", "ZF005", auth);
+        EXPECT_REFUSED(db, "DELETE FROM " + schema + ".fence_oplog_v1", "ZF005", auth);
+        EXPECT_REFUSED(db, "UPDATE " + schema + ".fence_meta_v1 SET epoch = 0", "ZF005", auth);
       }
     }
     expect_owner_goes_on(db);
@@ -183,9 +179,6 @@ TEST_F(SchemaReread, a_refused_transaction_leaves_the_file_usable_and_shut) {
 }
 
 TEST_F(SchemaReread, a_refused_transaction_leaves_two_files_usable_and_shut) {
-  if (!test::reads_attached_files()) {
-    GTEST_SKIP() << "this SQLite needs fence_config('defensive', 0) for an ATTACHed fenced file";
-  }
   const std::string second = directory.file("second.db");
   make_file(second);
   Database db(path, Setup::loaded);
@@ -210,9 +203,6 @@ TEST_F(SchemaReread, a_fenced_file_beside_a_main_without_fence_is_usable_and_shu
 }
 
 TEST_F(SchemaReread, fence_install_beside_a_fenced_file_spoils_neither) {
-  if (!test::reads_attached_files()) {
-    GTEST_SKIP() << "this SQLite needs fence_config('defensive', 0) for an ATTACHed fenced file";
-  }
   Database db(directory.file("plain.db"), Setup::loaded);
   ASSERT_OK(db, "ATTACH " + test::quoted(path) + " AS aux");
   ASSERT_OK(db, "CREATE TABLE main.app(x); INSERT INTO main.app VALUES (1)");
@@ -230,7 +220,7 @@ TEST_F(SchemaReread, the_checks_of_sqlite_find_nothing_wrong_with_fences_tables)
     Database db(path, setup);
     ASSERT_OK(db, "ATTACH " + test::quoted(second) + " AS aux");
     for (const char* pragma : {"integrity_check", "quick_check", "main.integrity_check",
-                               "aux.integrity_check", "integrity_check(fence_oplog)"}) {
+                               "aux.integrity_check", "integrity_check(fence_oplog_v1)"}) {
       EXPECT_EQ(db.value(std::string("PRAGMA ") + pragma), "ok") << pragma;
     }
   }
@@ -287,7 +277,7 @@ TEST_F(SchemaReread, a_reloaded_dump_is_usable_and_fence_install_shuts_it) {
   Database db(reloaded, Setup::loaded);
   EXPECT_EQ(db.value("SELECT count(*) FROM app"), "1");
   EXPECT_NE(db.value("SELECT json_extract(fence_capabilities(), '$.reason')"), "NULL");
-  EXPECT_FALSE(db.exec("DELETE FROM fence_oplog").ok());
+  EXPECT_FALSE(db.exec("DELETE FROM fence_oplog_v1").ok());
   expect_owner_goes_on(db);
   Database earlier(reloaded, Setup::loaded);
 
@@ -310,7 +300,7 @@ TEST_F(SchemaReread, a_foreign_trigger_stops_the_owner_until_it_is_dropped) {
   const std::vector<std::string> before = entries(db);
   Database other(path, Setup::plain);
   ASSERT_OK(other,
-            "CREATE TRIGGER mine BEFORE INSERT ON fence_oplog BEGIN"
+            "CREATE TRIGGER mine BEFORE INSERT ON fence_oplog_v1 BEGIN"
             " SELECT RAISE(IGNORE); END");
   EXPECT_REFUSED(db, append("k", 1, w1, 50, "swallowed"), "ZF020", auth);
   const std::string app = db.value("SELECT count(*) FROM app");
@@ -318,7 +308,7 @@ TEST_F(SchemaReread, a_foreign_trigger_stops_the_owner_until_it_is_dropped) {
                                 "error: malformed database schema (mine) - cannot create"
                                 " triggers on shadow tables")
       << app;
-  EXPECT_FALSE(db.exec("DELETE FROM fence_oplog").ok());
+  EXPECT_FALSE(db.exec("DELETE FROM fence_oplog_v1").ok());
   EXPECT_EQ(entries(other), before);
 
   // It puts the marker behind that trigger, too: the file can be read again.

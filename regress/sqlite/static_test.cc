@@ -46,7 +46,7 @@ TEST(StaticLibrary, serves_every_connection_of_a_c_program) {
             "2|5|b\n"
             "23 ZF001 stale_epoch\n"
             "23 ZF009 transaction_refused\n"
-            "1 table fence_oplog may not be modified\n"
+            "1 table fence_oplog_v1 may not be modified\n"
             "1\n"
             "2\n"
             "close 0\n"

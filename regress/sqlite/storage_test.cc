@@ -289,7 +289,7 @@ TEST_F(Storage, a_file_of_another_format_is_refused) {
     {
       Database newer(path, Setup::plain);
       ASSERT_OK(newer, "DROP TRIGGER IF EXISTS fence_control_update");
-      ASSERT_OK(newer, std::string("UPDATE fence_control SET format = ") + format);
+      ASSERT_OK(newer, std::string("UPDATE fence_control_v1 SET format = ") + format);
     }
     Database db(path, Setup::loaded);
     expect_unfenced(db, "format");
@@ -297,7 +297,7 @@ TEST_F(Storage, a_file_of_another_format_is_refused) {
 }
 
 TEST_F(Storage, a_file_that_lost_a_table_is_reported_as_broken) {
-  for (const char* table : {"fence_control", "fence_meta", "fence_oplog"}) {
+  for (const char* table : {"fence_control_v1", "fence_meta_v1", "fence_oplog_v1"}) {
     SCOPED_TRACE(table);
     TemporaryDirectory own;
     path = own.file("fence.db");
@@ -315,8 +315,8 @@ TEST_F(Storage, a_file_that_lost_a_table_is_reported_as_broken) {
 }
 
 TEST_F(Storage, fence_install_does_not_make_up_for_a_lost_table) {
-  for (const char* table : {"fence_control", "fence_setting", "fence_namespace", "fence_meta",
-                            "fence_oplog", "fence_value"}) {
+  for (const char* table : {"fence_control_v1", "fence_setting_v1", "fence_namespace_v1",
+                            "fence_meta_v1", "fence_oplog_v1", "fence_value_v1"}) {
     SCOPED_TRACE(table);
     TemporaryDirectory own;
     path = own.file("fence.db");
@@ -336,7 +336,7 @@ TEST_F(Storage, a_file_that_lost_its_control_row_is_reported_as_broken) {
   make_file();
   {
     Database vandal(path, Setup::plain);
-    ASSERT_OK(vandal, "DROP TRIGGER fence_control_delete; DELETE FROM fence_control");
+    ASSERT_OK(vandal, "DROP TRIGGER fence_control_delete; DELETE FROM fence_control_v1");
   }
   Database db(path, Setup::loaded);
   EXPECT_REFUSED(db, "SELECT fence_install()", "ZF020", auth);

@@ -106,17 +106,17 @@ def test_the_hash_is_siphash():
 
 def test_the_writer_is_stored_as_a_hash_of_its_uuid(file):
     digest = hashlib.sha256(uuid.UUID(WRITER).bytes).digest()[:16]
-    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_oplog")} == {digest}
-    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_meta")} == {digest}
+    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_oplog_v1")} == {digest}
+    assert {row["writer"] for row in file.execute("SELECT writer FROM fence_meta_v1")} == {digest}
     shown = file.execute("SELECT writer FROM oplog_metadata").fetchone()[0]
     assert shown == digest[:4].hex()
 
 
 def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
-    seal_key = file.execute("SELECT seal_key FROM fence_control").fetchone()[0]
+    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
     previous, late_sum = ZEROS, ZEROS
     late = []
-    for row in file.execute("SELECT * FROM fence_oplog ORDER BY idx"):
+    for row in file.execute("SELECT * FROM fence_oplog_v1 ORDER BY idx"):
         if row["late"]:
             assert row["seal"] == seal_of_entry(seal_key, ZEROS, row)
             late_sum = add(late_sum, row["seal"])
@@ -126,7 +126,7 @@ def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
             previous = row["seal"]
     assert late == [2, 3, 50]
 
-    record = file.execute("SELECT * FROM fence_meta").fetchone()
+    record = file.execute("SELECT * FROM fence_meta_v1").fetchone()
     assert record["late_sum"] == late_sum
     assert (record["tail"], record["tail_seal"]) == (201, previous)
     assert (record["trimmed"], record["trim_seal"], record["deleted_at"]) == (-1, ZEROS, None)
@@ -140,7 +140,7 @@ def test_each_file_has_its_own_key(tmp_path):
         db.enable_load_extension(True)
         db.load_extension(str(transcript.extension()))
         db.execute("SELECT fence_install()").fetchone()
-        keys.add(db.execute("SELECT seal_key FROM fence_control").fetchone()[0])
+        keys.add(db.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0])
         db.close()
     assert len(keys) == 2
     assert all(len(key) == 16 for key in keys)
@@ -149,7 +149,7 @@ def test_each_file_has_its_own_key(tmp_path):
 def test_the_columns_are_those_that_are_described(file):
     described = (transcript.TOP / "docs/internals.md").read_text(encoding="utf-8")
     for table in ("control", "setting", "namespace", "meta", "oplog", "value"):
-        begin = described.index(f"**fence_{table}**")
+        begin = described.index(f"**fence_{table}_v1**")
         end = described.find("**fence_", begin + 1)
-        for row in file.execute("SELECT name FROM pragma_table_info(?)", (f"fence_{table}",)):
-            assert row["name"] in described[begin:end], f"fence_{table}.{row['name']}"
+        for row in file.execute("SELECT name FROM pragma_table_info(?)", (f"fence_{table}_v1",)):
+            assert row["name"] in described[begin:end], f"fence_{table}_v1.{row['name']}"

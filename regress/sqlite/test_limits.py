@@ -44,8 +44,8 @@ def test_an_attached_file_can_be_read_and_not_written(open_file, path):
     connection.execute("ATTACH ? AS a", (str(path),))
 
     assert connection.execute("SELECT idx FROM a.oplog_entries").fetchall() == [(1,)]
-    for sql in ("DELETE FROM a.fence_oplog", "UPDATE a.fence_meta SET epoch = 0",
-                "INSERT INTO a.fence_oplog SELECT * FROM a.fence_oplog"):
+    for sql in ("DELETE FROM a.fence_oplog_v1", "UPDATE a.fence_meta_v1 SET epoch = 0",
+                "INSERT INTO a.fence_oplog_v1 SELECT * FROM a.fence_oplog_v1"):
         with pytest.raises(sqlite3.OperationalError, match="may not be modified"):
             connection.execute(sql)
     connection.close()
@@ -108,8 +108,8 @@ def test_a_dump_read_back_without_the_extension_is_a_fenced_file_again(open_file
     assert stored(restored) == [1, 2]
     # Its triggers stand behind the marker until fence_install() has mended that.
     with pytest.raises(sqlite3.DatabaseError, match="^ZF005"):
-        restored.execute("DELETE FROM fence_oplog")
+        restored.execute("DELETE FROM fence_oplog_v1")
     restored.execute("SELECT fence_install()")
     with pytest.raises(sqlite3.OperationalError, match="may not be modified"):
-        restored.execute("DELETE FROM fence_oplog")
+        restored.execute("DELETE FROM fence_oplog_v1")
     restored.close()

@@ -194,7 +194,7 @@ def test_dump_is_the_same_with_and_without_the_extension(full):
     assert (with_fence.returncode, with_fence.stderr) == (0, "")
     assert (without.returncode, without.stderr) == (0, "")
     assert with_fence.stdout == without.stdout
-    assert with_fence.stdout.count("INSERT INTO fence_oplog VALUES") == 2
+    assert with_fence.stdout.count("INSERT INTO fence_oplog_v1 VALUES") == 2
 
 
 def test_restored_dump_still_fences(full, tmp_path):
@@ -205,7 +205,7 @@ def test_restored_dump_still_fences(full, tmp_path):
     assert look(restored, stored) == [1, 2]
     stale = command(restored, append_sql(EPOCH, 3))
     assert "ZF001 stale_epoch: " in stale.stderr
-    direct = command(restored, "DELETE FROM fence_oplog")
+    direct = command(restored, "DELETE FROM fence_oplog_v1")
     assert direct.returncode != 0
     owner = command(restored, append_sql(EPOCH + 1, 3, OTHER))
     assert (owner.returncode, owner.stderr) == (0, "")
@@ -226,7 +226,7 @@ def test_restoring_with_fence_loaded_fails_and_says_so(full, tmp_path):
 def test_schema_can_be_looked_at_with_and_without_the_extension(full, look_at):
     for done in (command(full, look_at), run([full, look_at])):
         assert (done.returncode, done.stderr) == (0, "")
-        assert "fence_oplog" in done.stdout
+        assert "fence_oplog_v1" in done.stdout
 
 
 def test_log_can_be_read_but_not_written_without_the_extension(full):
@@ -235,10 +235,10 @@ def test_log_can_be_read_but_not_written_without_the_extension(full):
     status = run([full, "SELECT epoch, writer, last_idx, length FROM oplog_status"])
     assert status.stdout.splitlines() == ["6|f963e82c|2|2"]
     for write in (
-        "DELETE FROM fence_oplog",
-        "UPDATE fence_meta SET epoch = 9",
-        "INSERT INTO fence_oplog SELECT namespace, key, 3, epoch, writer, payload, late, seal"
-        " FROM fence_oplog WHERE idx = 2",
+        "DELETE FROM fence_oplog_v1",
+        "UPDATE fence_meta_v1 SET epoch = 9",
+        "INSERT INTO fence_oplog_v1 SELECT namespace, key, 3, epoch, writer, payload, late, seal"
+        " FROM fence_oplog_v1 WHERE idx = 2",
     ):
         refused = run([full, write])
         assert refused.returncode != 0

@@ -7,7 +7,7 @@
 
 -- One row: what the file is. seal_key: 16 random bytes, the key of all seals.
 -- generation: rises with each fence_anchor().
-CREATE TABLE main.fence_control(
+CREATE TABLE main.fence_control_v1(
   id INTEGER PRIMARY KEY CHECK (id = 1),
   format INTEGER NOT NULL,
   seal_key BLOB NOT NULL,
@@ -15,14 +15,14 @@ CREATE TABLE main.fence_control(
 );
 
 -- Settings that differ from their default.
-CREATE TABLE main.fence_setting(
+CREATE TABLE main.fence_setting_v1(
   name TEXT NOT NULL PRIMARY KEY,
   value INTEGER NOT NULL
 );
 
 -- Namespaces that differ from the default (mode required, nothing else).
 -- floor: highest epoch of the keys whose records were purged, -1 if none.
-CREATE TABLE main.fence_namespace(
+CREATE TABLE main.fence_namespace_v1(
   namespace TEXT NOT NULL PRIMARY KEY,
   mode TEXT NOT NULL,
   identical_repeat INTEGER NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE main.fence_namespace(
 -- tail, tail_seal: an entry that was the newest, noted now and then; trimmed,
 -- trim_seal: the last trimmed entry; late_sum: sum of the seals of the entries
 -- that were stored below the then newest one. -1 and zeros where there is none.
-CREATE TABLE main.fence_meta(
+CREATE TABLE main.fence_meta_v1(
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
   epoch INTEGER NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE main.fence_meta(
 
 -- The entries. epoch is -1 for an unfenced one. late: 1 when it was stored below
 -- the then newest entry (its seal then follows no other).
-CREATE TABLE main.fence_oplog(
+CREATE TABLE main.fence_oplog_v1(
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
   idx INTEGER NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE main.fence_oplog(
 );
 
 -- Small named values of a key.
-CREATE TABLE main.fence_value(
+CREATE TABLE main.fence_value_v1(
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -78,9 +78,9 @@ CREATE TABLE main.fence_value(
 
 -- sqlite3_blob_open writes past every trigger, but never into a table with an
 -- expression index. These stay empty: no idx or epoch is that low.
-CREATE INDEX main.fence_control_noblob ON fence_control(length(seal_key)) WHERE format < -1; -- layer: blob_index
-CREATE INDEX main.fence_setting_noblob ON fence_setting(length(name)) WHERE value < -1; -- layer: blob_index
-CREATE INDEX main.fence_namespace_noblob ON fence_namespace(length(mode)) WHERE floor < -1; -- layer: blob_index
-CREATE INDEX main.fence_meta_noblob ON fence_meta(length(writer)) WHERE epoch < -1; -- layer: blob_index
-CREATE INDEX main.fence_oplog_noblob ON fence_oplog(length(payload)) WHERE idx < -1; -- layer: blob_index
-CREATE INDEX main.fence_value_noblob ON fence_value(length(value)) WHERE epoch < -1; -- layer: blob_index
+CREATE INDEX main.fence_control_noblob ON fence_control_v1(length(seal_key)) WHERE format < -1; -- layer: blob_index
+CREATE INDEX main.fence_setting_noblob ON fence_setting_v1(length(name)) WHERE value < -1; -- layer: blob_index
+CREATE INDEX main.fence_namespace_noblob ON fence_namespace_v1(length(mode)) WHERE floor < -1; -- layer: blob_index
+CREATE INDEX main.fence_meta_noblob ON fence_meta_v1(length(writer)) WHERE epoch < -1; -- layer: blob_index
+CREATE INDEX main.fence_oplog_noblob ON fence_oplog_v1(length(payload)) WHERE idx < -1; -- layer: blob_index
+CREATE INDEX main.fence_value_noblob ON fence_value_v1(length(value)) WHERE epoch < -1; -- layer: blob_index

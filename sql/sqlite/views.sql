@@ -4,17 +4,17 @@
 
 CREATE VIEW main.oplog_metadata AS
 SELECT namespace, key, epoch, lower(hex(substr(writer, 1, 4))) AS writer
-FROM fence_meta
+FROM fence_meta_v1
 WHERE deleted_at IS NULL;
 
 CREATE VIEW main.oplog_entries AS
 SELECT namespace, key, idx, CASE WHEN epoch >= 0 THEN epoch END AS epoch, payload
-FROM fence_oplog;
+FROM fence_oplog_v1;
 
 CREATE VIEW main.oplog_status AS
 SELECT m.namespace, m.key, m.epoch, lower(hex(substr(m.writer, 1, 4))) AS writer,
-  (SELECT min(o.idx) FROM fence_oplog o WHERE o.namespace = m.namespace AND o.key = m.key) AS first_idx,
-  nullif(max(ifnull((SELECT max(o.idx) FROM fence_oplog o WHERE o.namespace = m.namespace AND o.key = m.key), -1), m.trimmed), -1) AS last_idx,
-  (SELECT count(*) FROM fence_oplog o WHERE o.namespace = m.namespace AND o.key = m.key) AS length,
+  (SELECT min(o.idx) FROM fence_oplog_v1 o WHERE o.namespace = m.namespace AND o.key = m.key) AS first_idx,
+  nullif(max(ifnull((SELECT max(o.idx) FROM fence_oplog_v1 o WHERE o.namespace = m.namespace AND o.key = m.key), -1), m.trimmed), -1) AS last_idx,
+  (SELECT count(*) FROM fence_oplog_v1 o WHERE o.namespace = m.namespace AND o.key = m.key) AS length,
   m.deleted_at IS NOT NULL AS deleted
-FROM fence_meta m;
+FROM fence_meta_v1 m;

@@ -78,7 +78,7 @@ describe('the schema can be read again', () => {
     assert.deepEqual(b.indexes(), ['0']);
     assert.deepEqual(a.indexes(), ['0']);
     assert.equal(b.append(2, 1), 1);
-    assert.throws(() => b.db.exec('DELETE FROM fence_oplog'), Database.SqliteError);
+    assert.throws(() => b.db.exec('DELETE FROM fence_oplog_v1'), Database.SqliteError);
     assert.deepEqual(b.indexes(), ['0', '1']);
   }
 
@@ -117,11 +117,11 @@ describe('the schema can be read again', () => {
 
 describe('writes that go round the calls', () => {
   const writes = [
-    "INSERT INTO fence_oplog(namespace, key, idx, epoch) VALUES ('ns', 'k', 7, 2)",
-    'UPDATE fence_oplog SET epoch = 9',
-    'DELETE FROM fence_oplog',
-    'UPDATE fence_meta SET epoch = 0',
-    'DELETE FROM fence_meta',
+    "INSERT INTO fence_oplog_v1(namespace, key, idx, epoch) VALUES ('ns', 'k', 7, 2)",
+    'UPDATE fence_oplog_v1 SET epoch = 9',
+    'DELETE FROM fence_oplog_v1',
+    'UPDATE fence_meta_v1 SET epoch = 0',
+    'DELETE FROM fence_meta_v1',
   ];
 
   test('are refused with the extension', (t) => {

@@ -44,7 +44,7 @@ int main(void) {
   run(db, "BEGIN");
   run(db, "SELECT fenced_append('n', 'k', 4, " WRITER ", 3, 'late')");
   run(db, "COMMIT");
-  run(db, "DELETE FROM fence_oplog");
+  run(db, "DELETE FROM fence_oplog_v1");
   /* Registered again by hand, as a program that does both would. */
   printf("%d\n", sqlite3_fence_init(db, NULL, NULL) == SQLITE_OK_LOAD_PERMANENTLY);
   run(db, "SELECT count(*) FROM oplog_entries");
