@@ -4,9 +4,11 @@ namespace fence {
 
 namespace reasons {
 const Reason other_bytes = {Code::index_conflict, "idx %n is taken by other bytes",
-                            "read the log's last idx again and append behind it"};
+                            "read the entry at this idx: it may be what you meant to store; else "
+                            "append behind the log's last idx"};
 const Reason other_epoch = {Code::index_conflict, "idx %n is taken by an entry of another epoch",
-                            "read the log's last idx again and append behind it"};
+                            "the entry there has the same bytes: read the log, it may be what you "
+                            "meant to store; else append behind the log's last idx"};
 const Reason below_trim = {Code::index_conflict, "idx %n lies in the trimmed part of the log",
                            "append behind the log's last idx: a trimmed idx is never stored again"};
 const Reason not_the_last = {Code::index_conflict, "the log ends at idx %n, not where expected",

@@ -27,6 +27,9 @@ const Reason bad_claims = {Code::out_of_range, "element %n of the claims is not 
                            "pass a JSON array of objects with the members key and epoch"};
 const Reason repeated_claim = {Code::out_of_range, "element %n of the claims repeats a key",
                                "claim each key once in a call"};
+const Reason idxs_no_array = {
+    Code::out_of_range, "idxs is not a JSON array of idx",
+    "pass one array of whole numbers from 0 to 9223372036854775807, as JSON text"};
 const Reason bad_idxs = {Code::out_of_range, "element %n of idxs is not an idx",
                          "pass one array of whole numbers from 0 to 9223372036854775807"};
 const Reason bad_frames = {Code::out_of_range, "payload %n is not complete",
@@ -37,9 +40,9 @@ const Reason repeated_idx = {Code::out_of_range, "idx %n stands twice in the bat
 const Reason different_lengths = {Code::out_of_range, "idxs and payloads differ in number",
                                   "pass one payload for each idx"};
 const Reason setting_unknown = {Code::out_of_range, "there is no such setting",
-                                "the settings are listed in the reference, under fence_config"};
+                                "the settings are listed in the reference, under Settings"};
 const Reason setting_out_of_range = {Code::out_of_range, "the value is out of the setting's range",
-                                     "the ranges are listed in the reference, under fence_config"};
+                                     "the ranges are listed in the reference, under Settings"};
 const Reason epoch_missing = {Code::configuration,
                               "the epoch is NULL, and this namespace needs one",
                               "pass the epoch of your claim: mode required fences every write"};

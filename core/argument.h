@@ -18,9 +18,10 @@ extern const Reason bad_expected_last;
 extern const Reason bad_range;       // from_idx, to_idx or max of a read
 extern const Reason bad_claims;      // %n: which element, from 1
 extern const Reason repeated_claim;  // %n: which element, from 1
-extern const Reason bad_idxs;        // %n: which element, from 1
-extern const Reason bad_frames;      // %n: which element, from 1
-extern const Reason repeated_idx;    // %n: the idx
+extern const Reason idxs_no_array;
+extern const Reason bad_idxs;      // %n: which element, from 1
+extern const Reason bad_frames;    // %n: which element, from 1
+extern const Reason repeated_idx;  // %n: the idx
 extern const Reason different_lengths;
 extern const Reason setting_unknown;
 extern const Reason setting_out_of_range;

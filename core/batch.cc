@@ -60,6 +60,7 @@ Step IdxArray::next(int64_t* value) noexcept {
   if (last_ != Step::value) return last_;
   if (expect_ == Expect::open_bracket) {
     if (!take('[')) return fail();
+    expect_ = Expect::element;
     if (take(']')) return close();
   } else if (expect_ == Expect::end_of_text) {
     return close();

@@ -25,6 +25,10 @@ class IdxArray {
   // On Step::value stores the idx, 0..2^63-1; otherwise leaves *value alone.
   Step next(int64_t* value) noexcept;
 
+  // After a fault: whether the text began as an array, so that the fault is in an element or
+  // behind it.
+  bool opened() const noexcept { return expect_ != Expect::open_bracket; }
+
  private:
   enum class Expect { open_bracket, element, end_of_text };
 

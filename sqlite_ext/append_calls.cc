@@ -55,7 +55,7 @@ bool Batch::read_idxs(std::string_view idxs, Failure* failure) noexcept {
     entries_[count_++] = entry;
   }
   if (step == Step::fault) {
-    failure->refuse(reasons::bad_idxs, count_ + 1);
+    failure->refuse(array.opened() ? reasons::bad_idxs : reasons::idxs_no_array, count_ + 1);
     return false;
   }
   return true;
@@ -150,7 +150,7 @@ bool read_batch(int count, sqlite3_value** values, AppendCall* call, Batch* batc
   }
   std::string_view idxs;
   if (sqlite3_value_type(values[4]) != SQLITE_TEXT || !read_payload(values[4], &idxs, failure)) {
-    failure->refuse(reasons::bad_idxs, 1);
+    failure->refuse(reasons::idxs_no_array);
     return false;
   }
   std::string_view frames;

@@ -198,6 +198,22 @@ TEST_F(AppendMany, refuses_idxs_that_are_no_array_of_idx) {
   }
 }
 
+TEST_F(AppendMany, says_which_element_is_no_idx_or_that_there_is_no_array) {
+  const auto said = [&](const std::string& idxs) {
+    const std::string message = db.exec(filled(with_idxs(), idxs)).message;
+    return message.substr(0, message.find(';'));
+  };
+  for (const char* none : {"''", "'abc'", "'{}'", "'7'", "7", "NULL", "x'5b335d'"}) {
+    EXPECT_EQ(said(none), "ZF010 out_of_range: idxs is not a JSON array of idx") << none;
+  }
+  for (const char* first : {"'['", "'[x]'", "'[-1]'", "' [,3]'", "'[3'"}) {
+    EXPECT_EQ(said(first), "ZF010 out_of_range: element 1 of idxs is not an idx") << first;
+  }
+  for (const char* second : {"'[3,]'", "'[3,x]'", "'[3]x'"}) {
+    EXPECT_EQ(said(second), "ZF010 out_of_range: element 2 of idxs is not an idx") << second;
+  }
+}
+
 TEST_F(AppendMany, refuses_a_repeated_idx_before_anything_is_written) {
   expect_clean_refusal(db, append_many("k", 7, w1, "[3,3]", "'a', 'a'"), "ZF010");
   expect_clean_refusal(db, append_many("k", 7, w1, "[3,4,\"3\"]", "'a', 'b', 'c'"), "ZF010");

@@ -4,7 +4,8 @@ import subprocess
 
 import fenced_file
 import pytest
-from fenced_file import EPOCH, OTHER, OWNER, append_by_insert, append_by_select, claim, stored
+from fenced_file import EPOCH, OTHER, OWNER, append_by_insert, append_by_select, claim, code_of
+from fenced_file import stored
 
 
 def other_journal_mode(connection):
@@ -22,6 +23,64 @@ def test_without_wal_an_idle_reader_holds_up_the_successor_and_nothing_is_lost(o
         claim(successor, EPOCH + 1, OTHER)
 
     owner.execute("ROLLBACK")
+    assert claim(successor, EPOCH + 1, OTHER) is None
+
+
+def hears(connection, append, epoch):
+    """What SQLite or Fence answers to an append."""
+    with pytest.raises(sqlite3.DatabaseError) as heard:
+        append(connection, epoch, 1)
+    return code_of(heard.value) or heard.value.sqlite_errorname
+
+
+# SQLite locks before Fence is called: a stale process that only tries again would not know.
+def test_the_insert_form_of_a_stale_owner_hears_of_the_lock_first_and_a_check_tells(open_file):
+    stale = open_file(isolation_level=None, timeout=0)
+    successor = open_file(isolation_level=None)
+    successor.execute("PRAGMA journal_mode = WAL")
+    claim(successor, EPOCH + 1, OTHER)
+    successor.execute("BEGIN IMMEDIATE")
+
+    assert hears(stale, append_by_insert, EPOCH) == "SQLITE_BUSY"
+    assert hears(stale, append_by_select, EPOCH) == "ZF001"
+    with pytest.raises(sqlite3.DatabaseError, match="^ZF001"):
+        stale.execute("SELECT fence_check('n', 'k', ?, ?)", (EPOCH, OWNER))
+
+    check = successor.execute("SELECT fence_check('n', 'k', ?, ?)", (EPOCH + 1, OTHER))
+    assert check.fetchone() == (1,)
+
+
+def test_the_insert_form_on_an_old_snapshot_gets_the_bare_517_and_dooms_nothing(open_file):
+    stale = open_file(isolation_level=None, timeout=0)
+    successor = open_file(isolation_level=None)
+    successor.execute("PRAGMA journal_mode = WAL")
+    claim(successor, EPOCH + 1, OTHER)
+
+    def in_an_old_snapshot(append, epoch):
+        stale.execute("BEGIN")
+        stale.execute("SELECT count(*) FROM work").fetchone()
+        successor.execute("INSERT INTO work VALUES (1)")
+        return hears(stale, append, epoch)
+
+    assert in_an_old_snapshot(append_by_insert, EPOCH) == "SQLITE_BUSY_SNAPSHOT"
+    stale.execute("COMMIT")  # of nothing: who has written holds the lock and hears of no other
+    assert in_an_old_snapshot(append_by_select, EPOCH) == "ZF001"
+    with pytest.raises(sqlite3.DatabaseError, match="^ZF009"):
+        stale.execute("COMMIT")
+
+
+def test_begin_immediate_holds_up_the_successor_before_anything_is_written(open_file):
+    owner = open_file(isolation_level=None)
+    owner.execute("PRAGMA journal_mode = WAL")
+    successor = open_file(isolation_level=None, timeout=0)
+    owner.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(sqlite3.OperationalError, match="^database is locked"):
+        claim(successor, EPOCH + 1, OTHER)
+
+    owner.execute("ROLLBACK")
+    owner.execute("BEGIN")
+    owner.execute("SELECT count(*) FROM oplog_entries").fetchone()
     assert claim(successor, EPOCH + 1, OTHER) is None
 
 

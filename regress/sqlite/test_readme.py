@@ -9,11 +9,18 @@ README = transcript.TOP / "README.md"
 
 def test_the_session_is_what_the_shell_prints(tmp_path):
     sessions = transcript.sessions(README)
-    assert [session.language for session in sessions] == ["console"]
+    assert [session.language for session in sessions] == ["console", "pycon"]
 
     shown, printed = transcript.run_shell(sessions[0], tmp_path)
 
     assert transcript.squeeze(printed) == transcript.squeeze(shown)
+
+
+def test_the_python_lines_work_in_the_folder_of_the_readme(tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/sqlite").symlink_to(transcript.extension().parent)
+
+    assert transcript.run_python(README, tmp_path) == ""
 
 
 def test_make_sqlite_shell_opens_a_shell_with_fence_loaded():

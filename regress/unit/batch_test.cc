@@ -183,6 +183,21 @@ TEST(IdxArray, refuses_a_text_that_is_not_exactly_one_array) {
   for (const Fault& fault : faults) EXPECT_EQ(read_idxs(fault.text).last, Step::fault) << fault.why;
 }
 
+TEST(IdxArray, tells_a_faulty_array_from_a_text_that_is_none) {
+  const auto opened = [](std::string_view json) {
+    IdxArray array(json);
+    int64_t value = 0;
+    while (array.next(&value) == Step::value) continue;
+    return array.opened();
+  };
+  for (const char* text : {"", " ", "1", "null", "abc", "{}", "]", "\"[1]\"", "([1])"}) {
+    EXPECT_FALSE(opened(text)) << text;
+  }
+  for (const char* text : {"[", " [", "[1", "[x]", "[,1]", "[1,]", "[1] 2", "[]]", "[{}]"}) {
+    EXPECT_TRUE(opened(text)) << text;
+  }
+}
+
 TEST(IdxArray, refuses_every_beginning_of_an_array) {
   const std::string whole = " [ 10 , \"20\" ,30 ]";
   ASSERT_EQ(read_idxs(whole).last, Step::end);

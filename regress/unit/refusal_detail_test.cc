@@ -44,6 +44,7 @@ const Reason* const all_reasons[] = {
     &reasons::bad_range,
     &reasons::bad_claims,
     &reasons::repeated_claim,
+    &reasons::idxs_no_array,
     &reasons::bad_idxs,
     &reasons::bad_frames,
     &reasons::repeated_idx,

@@ -141,9 +141,11 @@ const Saying ownership_sayings[] = {
 
 const Saying append_sayings[] = {
     {&reasons::other_bytes, "ZF013 index_conflict", "idx 42 is taken by other bytes",
-     "read the log's last idx again and append behind it"},
+     "read the entry at this idx: it may be what you meant to store; else append behind the log's "
+     "last idx"},
     {&reasons::other_epoch, "ZF013 index_conflict", "idx 42 is taken by an entry of another epoch",
-     "read the log's last idx again and append behind it"},
+     "the entry there has the same bytes: read the log, it may be what you meant to store; else "
+     "append behind the log's last idx"},
     {&reasons::below_trim, "ZF013 index_conflict", "idx 42 lies in the trimmed part of the log",
      "append behind the log's last idx: a trimmed idx is never stored again"},
     {&reasons::not_the_last, "ZF013 index_conflict", "the log ends at idx 42, not where expected",
@@ -174,6 +176,8 @@ const Saying argument_sayings[] = {
      "pass a JSON array of objects with the members key and epoch"},
     {&reasons::repeated_claim, "ZF010 out_of_range", "element 42 of the claims repeats a key",
      "claim each key once in a call"},
+    {&reasons::idxs_no_array, "ZF010 out_of_range", "idxs is not a JSON array of idx",
+     "pass one array of whole numbers from 0 to 9223372036854775807, as JSON text"},
     {&reasons::bad_idxs, "ZF010 out_of_range", "element 42 of idxs is not an idx",
      "pass one array of whole numbers from 0 to 9223372036854775807"},
     {&reasons::bad_frames, "ZF010 out_of_range", "payload 42 is not complete",
@@ -183,10 +187,10 @@ const Saying argument_sayings[] = {
     {&reasons::different_lengths, "ZF010 out_of_range", "idxs and payloads differ in number",
      "pass one payload for each idx"},
     {&reasons::setting_unknown, "ZF010 out_of_range", "there is no such setting",
-     "the settings are listed in the reference, under fence_config"},
+     "the settings are listed in the reference, under Settings"},
     {&reasons::setting_out_of_range, "ZF010 out_of_range",
      "the value is out of the setting's range",
-     "the ranges are listed in the reference, under fence_config"},
+     "the ranges are listed in the reference, under Settings"},
     {&reasons::epoch_missing, "ZF012 configuration",
      "the epoch is NULL, and this namespace needs one",
      "pass the epoch of your claim: mode required fences every write"},
