@@ -160,14 +160,25 @@ void render_message(const Refusal& refusal, TextSink* out) noexcept {
   render_detail(refusal, out);
 }
 
-void render_doomed_message(const Refusal& first, TextSink* out) noexcept {
-  put_code(Code::transaction_refused, out);
-  out->put(": a call in this transaction was refused with ");
+void render_doomed_text(const Refusal& first, TextSink* out) noexcept {
+  out->put("a call in this transaction was refused with ");
   put_code(first.code(), out);
-  out->put(", so nothing of it can be committed; hint: ROLLBACK; about ");
+  out->put(", so nothing of it can be committed");
+}
+
+void render_doomed_hint(const Refusal& first, TextSink* out) noexcept {
+  out->put("ROLLBACK; about ");
   out->put(rule_of(first.code()).sqlstate);
   out->put(": ");
   render_hint(first, out);
+}
+
+void render_doomed_message(const Refusal& first, TextSink* out) noexcept {
+  put_code(Code::transaction_refused, out);
+  out->put(": ");
+  render_doomed_text(first, out);
+  out->put("; hint: ");
+  render_doomed_hint(first, out);
   out->put(' ');
   render_detail(first, out);
 }

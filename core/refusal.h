@@ -117,7 +117,10 @@ void render_detail(const Refusal& refusal, TextSink* out) noexcept;
 void render_detail_members(const Refusal& refusal, TextSink* out) noexcept;
 // One line with all of it: "ZF001 stale_epoch: text; hint: hint {json}".
 void render_message(const Refusal& refusal, TextSink* out) noexcept;
-// The same for ZF009: first is the refusal that doomed the transaction.
+// The same for ZF009: first is the refusal that doomed the transaction. Its detail
+// is first's.
+void render_doomed_text(const Refusal& first, TextSink* out) noexcept;
+void render_doomed_hint(const Refusal& first, TextSink* out) noexcept;
 void render_doomed_message(const Refusal& first, TextSink* out) noexcept;
 
 }  // namespace fence
