@@ -44,9 +44,10 @@ STATIC_OBJ := $(EXT:%.cc=$(BUILD)/obj/static/%.o)
 .DEFAULT_GOAL := all
 
 all: sqlite  ## everything that is installed
+	+@[ -z '$(HAVE_PGXS)' ] || $(MAKE) --no-print-directory pg
 
 help:  ## this list
-	@grep -hE '^[a-z0-9 -]+:.*##' Makefile | sed -E 's/:.*## */\t/' | expand -t 20
+	@grep -hE '^[a-z0-9 -]+:.*##' Makefile | sed -E 's/:.*## */\t/; s/\$$\$$/$$/g' | expand -t 22
 
 deps:  ## installs the packages that are missing (root), or says which
 	@scripts/deps check
@@ -96,22 +97,66 @@ PREFIX := /usr
 LIBDIR = $(PREFIX)/lib/$(shell gcc -print-multiarch)
 INCLUDEDIR = $(PREFIX)/include
 
-install: sqlite  ## installs under $(DESTDIR)$(PREFIX)
+install: sqlite  ## installs under $(DESTDIR)$(PREFIX), and into the server of PG_CONFIG if there is one
 	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 $(BUILD)/sqlite/fence.so $(BUILD)/sqlite/libfence.a $(DESTDIR)$(LIBDIR)
 	install -m 644 $(BUILD)/sqlite/fence_sqlite.h $(DESTDIR)$(INCLUDEDIR)
+	+@[ -z '$(HAVE_PGXS)' ] || $(MAKE) --no-print-directory install-pg
 
 uninstall:  ## removes what install put there
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,fence.so libfence.a) $(DESTDIR)$(INCLUDEDIR)/fence_sqlite.h
+	+@[ -z '$(HAVE_PGXS)' ] || $(MAKE) --no-print-directory uninstall-pg
 
 FILE = $(BUILD)/fence.db
-sqlite-shell: sqlite  ## the sqlite3 shell with Fence loaded, on FILE=...
-	@sqlite3 -cmd '.load $(BUILD)/sqlite/fence.so' $(FILE)
+sqlite-shell: sqlite  ## the sqlite3 shell with Fence loaded, on FILE=build/fence.db
+	@sqlite3 -cmd '.load $(BUILD)/sqlite/fence.so' '$(FILE)'
 
 demo:  ## two processes, one log: the frozen one is refused (needs no server)
 	@scripts/deps demo
 	@$(MAKE) --no-print-directory -s -j$(JOBS) sqlite
 	@$(PYTHON) demo/paused_writer.py
+
+# ---- PostgreSQL ------------------------------------------------------------
+
+# The server's build system makes it (pg_ext/Makefile), from the same core objects.
+PG_CONFIG := pg_config
+export PG_CONFIG BUILD
+HAVE_PGXS = $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+PGXS_MAKE = $(MAKE) --no-print-directory -C $(BUILD)/pg -f $(CURDIR)/pg_ext/Makefile \
+  CFLAGS='$(CXXFLAGS)' CXXFLAGS='$(CXXFLAGS)'
+pg install-pg uninstall-pg: export FENCE_ROOT = $(CURDIR)
+pg install-pg uninstall-pg: export FENCE_VERSION = $(VERSION)
+pg install-pg uninstall-pg: export FENCE_CORE = $(abspath $(CORE_OBJ))
+pg install-pg uninstall-pg: export FENCE_DEFINES = $(DEFINES)
+pg install-pg uninstall-pg: export FENCE_WARNINGS = $(WARNINGS)
+pg install-pg uninstall-pg: export FENCE_WITHOUT = $(WITHOUT)
+
+pg: $(CORE_OBJ)  ## the PostgreSQL extension
+	@mkdir -p $(BUILD)/pg
+	+@$(PGXS_MAKE) all
+
+install-pg: pg
+	+@$(PGXS_MAKE) install
+
+uninstall-pg:
+	@mkdir -p $(BUILD)/pg
+	+@$(PGXS_MAKE) uninstall
+
+# A throw-away server with the extension in database fence; nothing is written to
+# the system. scripts/pg says more.
+pg-start: pg  ## a throw-away PostgreSQL server, until pg-stop
+	@scripts/pg start
+
+pg-stop:  ## stops and removes it
+	@scripts/pg stop
+
+pg-env:  ## for eval "$$(make -s pg-env)" && psql
+	@scripts/pg env
+
+demo-pg:  ## the same on a throw-away server, frozen inside an open transaction
+	@scripts/deps demo-pg
+	@$(MAKE) --no-print-directory -s -j$(JOBS) pg
+	@scripts/pg run $(PYTHON) demo/paused_transaction.py
 
 # ---- checks ----------------------------------------------------------------
 
@@ -145,12 +190,12 @@ variant = $(MAKE) --no-print-directory -s -k -j$(JOBS) BUILD=$(BUILD)/$(1)
 export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
-SUITES := unit sqlite conformance e2e lint sanitize fuzz
-SLOW_SUITES := mutations
-check:  ## all of the following, then one line that counts; needs no server
+SUITES := unit sqlite pg isolation conformance e2e lint sanitize fuzz
+SLOW_SUITES := stress mutations
+check:  ## all of the following, then one line that counts; starts servers of its own
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
-check-all:  ## check and check-mutations, counted together
+check-all:  ## check, check-stress and check-mutations, counted together
 	@scripts/run-checks $(RESULTS) $(SUITES) $(SLOW_SUITES)
 
 check-unit: $(BUILD)/regress/unit  ## the rules of core/
@@ -168,29 +213,57 @@ check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, instal
 	$(STEP) install -- scripts/check-install $(BUILD)
 	$(SUMMARY)
 
-check-conformance: sqlite  ## SQL files with one expected output for every engine
+check-pg: pg  ## the PostgreSQL extension: pg_regress, Python
+	$(BEGIN)
+	$(OWN) regress -- scripts/pg run scripts/pg-regress sql $(HERE)/regress.xml
+	$(OWN) pytest -- $(PYTEST)pytest.xml regress/pg
+	$(SUMMARY)
+
+check-isolation: pg  ## sessions interleaved in a given order
+	$(BEGIN)
+	$(OWN) isolation -- scripts/pg run scripts/pg-regress isolation $(HERE)/isolation.xml
+	$(SUMMARY)
+
+check-conformance: sqlite pg  ## SQL files with one expected output for every engine
 	$(BEGIN)
 	$(OWN) sqlite -- $(PYTHON) regress/conformance/run.py --engine sqlite --junit $(HERE)/sqlite.xml
+	$(OWN) postgresql -- scripts/pg run $(PYTHON) regress/conformance/run.py --engine postgresql --junit $(HERE)/postgresql.xml
 	$(OWN) runner -- $(PYTEST)runner.xml regress/conformance
 	$(SUMMARY)
 
 check-e2e: sqlite  ## real processes: the demo, stress, kill -9
 	$(BEGIN)
-	$(OWN) pytest -- $(PYTEST)pytest.xml regress/e2e
+	$(OWN) pytest -- $(PYTEST)pytest.xml --ignore=$(PG_STRESS) regress/e2e
 	$(SUMMARY)
 
-CXX_FILES := $(wildcard $(foreach d,core sqlite_ext bench $(wildcard regress/*),$(d)/*.cc $(d)/*.h))
+PG_STRESS := regress/e2e/test_pg_stress.py
+check-stress: pg  ## claims against appends on PostgreSQL, for minutes
+	$(BEGIN)
+	$(OWN) --timeout 3600 pytest -- $(PYTEST)pytest.xml $(PG_STRESS)
+	$(SUMMARY)
+
+CXX_FILES := $(wildcard $(foreach d,core sqlite_ext pg_ext bench $(wildcard regress/*),$(d)/*.cc $(d)/*.h))
 TIDY_FLAGS = -std=c++17 $(DEFINES) -I. -I$(BUILD)/obj
+# What a compiler must know to read pg_ext/; which server's headers is added to it.
+PG_SYNTAX = -std=c++17 -fno-exceptions -fno-rtti $(WARNINGS) $(DEFINES) -I.
 lint: check-lint
-check-lint: sqlite  ## format, static analysis, clang, symbols, scripts
+check-lint: sqlite pg  ## format, static analysis, clang, symbols, scripts
 	$(BEGIN)
 	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
 	$(STEP) tidy -- scripts/run-tidy $(CORE) $(EXT) -- $(TIDY_FLAGS)
-	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O1 sqlite tests
-	$(STEP) symbols -- scripts/check-symbols $(BUILD)/sqlite
+	$(STEP) tidy-pg -- scripts/run-tidy $(wildcard pg_ext/*.cc) -- $(PG_SYNTAX) -isystem $(shell $(PG_CONFIG) --includedir-server)
+	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O1 sqlite pg tests
+	$(OWN) headers -- scripts/pg-headers $(HERE)/headers.xml $(PG_SYNTAX)
+	$(STEP) symbols -- scripts/check-symbols sqlite $(BUILD)/sqlite
+	$(STEP) symbols-pg -- scripts/check-symbols pg $(BUILD)/pg
 	$(STEP) python -- scripts/check-text python
 	$(STEP) shell -- scripts/check-text shell
 	$(STEP) text -- scripts/check-text text
+	$(SUMMARY)
+
+check-majors-headers:  ## pg_ext/ against the headers of PostgreSQL 17 and 18, a step of check-lint
+	$(BEGIN)
+	$(OWN) headers -- scripts/pg-headers $(HERE)/headers.xml $(PG_SYNTAX)
 	$(SUMMARY)
 
 SANITIZE := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -254,10 +327,12 @@ dist:  ## the source archive of the committed tree
 	@mkdir -p $(BUILD)
 	git archive --prefix=fence-$(VERSION)/ -o $(BUILD)/fence-$(VERSION).tar.gz HEAD
 
-clean:  ## removes all that was built
+clean:  ## removes all that was built, the server of pg-start, too
+	@[ ! -e $(BUILD)/pg/server ] || scripts/pg stop
 	rm -rf $(BUILD)
 
-.PHONY: all help deps sqlite install uninstall sqlite-shell demo tests check check-all lint fuzz fuzzers \
-  bench format dist clean $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind fresh)
+.PHONY: all help deps sqlite install uninstall sqlite-shell demo pg install-pg uninstall-pg pg-start pg-stop \
+  pg-env demo-pg tests check check-all lint fuzz fuzzers bench format dist clean \
+  $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind majors-headers fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

@@ -32,6 +32,12 @@ const Reason idxs_no_array = {
     "pass one array of whole numbers from 0 to 9223372036854775807, as JSON text"};
 const Reason bad_idxs = {Code::out_of_range, "element %n of idxs is not an idx",
                          "pass one array of whole numbers from 0 to 9223372036854775807"};
+const Reason bad_array = {Code::out_of_range, "idxs or payloads is not an array of one dimension",
+                          "pass one array of idx and one of payloads, of the same length"};
+const Reason bad_payloads = {Code::out_of_range, "element %n of payloads is NULL",
+                             "pass bytes; an empty payload is fine, NULL is not"};
+const Reason bad_timeout = {Code::out_of_range, "timeout_ms is not a number in range",
+                            "pass how many milliseconds to wait at most; 0 does not wait"};
 const Reason bad_frames = {Code::out_of_range, "payload %n is not complete",
                            "each payload is preceded by its length as 4 bytes, big-endian; "
                            "fence_blobs builds that"};

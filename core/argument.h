@@ -20,6 +20,9 @@ extern const Reason bad_claims;      // %n: which element, from 1
 extern const Reason repeated_claim;  // %n: which element, from 1
 extern const Reason idxs_no_array;
 extern const Reason bad_idxs;      // %n: which element, from 1
+extern const Reason bad_array;     // of more than one dimension, or none at all
+extern const Reason bad_payloads;  // %n: which element, from 1
+extern const Reason bad_timeout;
 extern const Reason bad_frames;    // %n: which element, from 1
 extern const Reason repeated_idx;  // %n: the idx
 extern const Reason different_lengths;

@@ -33,7 +33,16 @@ enum class Layer {
   idempotent_load,  // loading twice is harmless
   storage_check,    // journal modes and VFS that cannot fence are refused
   statement_owner,  // cached statements do not keep sqlite3_close from working
-  durable_claim,    // a claim is flushed whatever PRAGMA synchronous says
+  durable_claim,    // a claim is flushed whatever the settings say of others
+  commit_check,     // PostgreSQL: ownership is judged again when the transaction commits
+  bare_check,       // PostgreSQL: a call alone in its transaction is judged at its end
+  prepare_check,    // PostgreSQL: a transaction with fenced writes is not prepared
+  claim_lock,       // PostgreSQL: a claim waits for commits under way, and they for it
+  sees_committed,   // PostgreSQL: the record is read as it is, not as the snapshot has it
+  access_check,     // PostgreSQL: a role writes to the namespaces that it was given only
+  always_trigger,   // PostgreSQL: session_replication_role does not switch the guards off
+  nothing_public,   // PostgreSQL: PUBLIC may call nothing
+  dumped,           // PostgreSQL: pg_dump takes the state along
 };
 
 #ifdef FENCE_WITHOUT

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Takes one protective layer away at a time and shows which tests notice.
 
-For each layer of core/layer.h the extension is built without it and the C++ suites
-run against that build. A layer whose removal no test notices is a failure of the
-tests: nobody would notice either when a change breaks it.
+For each layer of core/layer.h that an engine has, its extension is built without it
+and its suites run against that build. A layer whose removal no test notices is a
+failure of the tests: nobody would notice either when a change breaks it.
 
-usage: run.py [--all] [--junit FILE] [--markdown FILE] [LAYER ...]
+usage: run.py [--engine sqlite|postgresql] [--all] [--junit FILE] [--markdown FILE] [LAYER ...]
 
 Once a suite has noticed, the next one is only run with --all.
 """
@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-SUITES = ["attack", "sqlite"]
 # A mutant may well hang or crash; that is noticed too.
 SUITE_SECONDS = 300
+PYTEST = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
 
 
 @dataclass
@@ -40,47 +40,79 @@ class Mutant:
         return bool(self.red) and not self.fault
 
 
-def all_layers():
-    """(name, what it does) of each layer, as core/layer.h lists them."""
+class Sqlite:
+    sources = ["core/*.cc", "sqlite_ext/*.cc", "sql/sqlite/*.sql"]
+    target = "sqlite"
+    suites = ["attack", "sqlite"]
+
+    @staticmethod
+    def command(suite, report):
+        program = TOP / build_folder() / "regress" / suite
+        return [program, f"--gtest_output=xml:{report}"]
+
+
+class Postgresql:
+    sources = ["core/*.cc", "pg_ext/*.cc", "sql/pg/*.sql"]
+    target = "pg"
+    suites = ["conformance", "sql", "isolation", "pytest"]
+
+    @staticmethod
+    def command(suite, report):
+        server = [TOP / "scripts/pg", "run"]
+        if suite == "conformance":
+            runner = TOP / "regress/conformance/run.py"
+            return [*server, sys.executable, runner, "--engine", "postgresql", "--junit", report]
+        if suite == "pytest":
+            return [sys.executable, *PYTEST, f"--junitxml={report}", "regress/pg"]
+        return [*server, TOP / "scripts/pg-regress", suite, report]
+
+
+ENGINES = {"sqlite": Sqlite, "postgresql": Postgresql}
+
+
+def all_layers(engine):
+    """(name, what it does) of each layer that the engine has, as core/layer.h lists them."""
     text = (TOP / "core/layer.h").read_text(encoding="utf-8")
     body = text[text.index("enum class Layer") : text.index("};")]
     layers = re.findall(r"^\s+(\w+),\s*// (.*)$", body, flags=re.M)
     assert len(layers) == len(re.findall(r"^\s+\w+,", body, flags=re.M)), "a layer without an explanation"
-    return layers
+    files = [file for pattern in engine.sources for file in TOP.glob(pattern)]
+    sources = "".join(file.read_text(encoding="utf-8") for file in files)
+    return [layer for layer in layers if re.search(rf"(Layer::|layer: ){layer[0]}\b", sources)]
 
 
 def build_folder():
     return os.environ.get("BUILD", "build")
 
 
-def build(layer):
-    """The extension without the layer. Unoptimised: it is built once for each layer."""
+def build(engine, layer):
+    """The extension without the layer, in a folder of its own, built for speed of building."""
     folder = f"{build_folder()}/without/{layer}"
-    library = f"{folder}/sqlite/fence.so"
     command = ["make", "--no-print-directory", "-s", f"-j{os.cpu_count()}", f"BUILD={folder}"]
     flags = ["CXXFLAGS=-O1 -g0", f"WITHOUT={layer}"]
     done = subprocess.run(
-        [*command, *flags, library], cwd=TOP, capture_output=True, text=True, check=False
+        [*command, *flags, engine.target], cwd=TOP, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise RuntimeError(done.stdout + done.stderr)
-    return TOP / library
+    return folder
 
 
 def failed_tests(report):
     names = []
     for case in xml.parse(report).iter("testcase"):
-        if case.find("failure") is not None:
+        if case.find("failure") is not None or case.find("error") is not None:
             names.append(f"{case.get('classname')}.{case.get('name')}")
     return names
 
 
-def run_suite(suite, library):
-    """The names of the tests that fail against the library."""
+def run_suite(engine, suite, build_of_it):
+    """The names of the tests that fail against the extension in that folder."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [TOP / build_folder() / "regress" / suite, f"--gtest_output=xml:{report}"]
-        environment = dict(os.environ, FENCE_EXTENSION=str(library))
+        command = engine.command(suite, report)
+        library = TOP / build_of_it / "sqlite/fence.so"
+        environment = dict(os.environ, FENCE_EXTENSION=str(library), BUILD=build_of_it)
         try:
             subprocess.run(
                 command,
@@ -96,14 +128,14 @@ def run_suite(suite, library):
         return failed_tests(report) if report.exists() else [f"{suite}: crashed"]
 
 
-def try_without(layer, what, all_suites):
+def try_without(engine, layer, what, all_suites):
     mutant = Mutant(layer, what)
     start = time.monotonic()
     try:
-        library = build(layer)
-        for suite in SUITES:
+        folder = build(engine, layer)
+        for suite in engine.suites:
             if all_suites or not mutant.red:
-                mutant.red += run_suite(suite, library)
+                mutant.red += run_suite(engine, suite, folder)
     except RuntimeError as error:
         mutant.fault = f"does not build: {error}"
     mutant.seconds = time.monotonic() - start
@@ -139,10 +171,9 @@ def write_markdown(mutants, path):
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def intact_is_green():
-    """Red tests say something only where the intact library has none."""
-    library = os.environ.get("FENCE_EXTENSION", TOP / build_folder() / "sqlite/fence.so")
-    red = [name for suite in SUITES for name in run_suite(suite, library)]
+def intact_is_green(engine):
+    """Red tests say something only where the intact extension has none."""
+    red = [name for suite in engine.suites for name in run_suite(engine, suite, build_folder())]
     if red:
         print("red without any mutation: " + ", ".join(red))
     return not red
@@ -150,18 +181,20 @@ def intact_is_green():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", choices=sorted(ENGINES), default="sqlite")
     parser.add_argument("--all", action="store_true", help="run every suite on every mutant")
     parser.add_argument("--junit", help="write a JUnit file")
     parser.add_argument("--markdown", help="write the table that docs/internals.md carries")
     parser.add_argument("layers", nargs="*")
     options = parser.parse_args()
-    if not intact_is_green():
+    engine = ENGINES[options.engine]
+    if not intact_is_green(engine):
         sys.exit(1)
     mutants = []
-    for layer, what in all_layers():
+    for layer, what in all_layers(engine):
         if options.layers and layer not in options.layers:
             continue
-        mutants.append(try_without(layer, what, options.all))
+        mutants.append(try_without(engine, layer, what, options.all))
         print(f"{layer:16} {mutants[-1].seconds:5.1f} s  {describe(mutants[-1])}", flush=True)
     if options.junit:
         write_junit(mutants, options.junit)

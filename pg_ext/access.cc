@@ -1,0 +1,109 @@
+#include "pg_ext/access.h"
+
+#include <cstring>
+
+#include "core/layer.h"
+#include "core/name.h"
+#include "pg_ext/compat.h"
+#include "pg_ext/relations.h"
+
+extern "C" {
+#include "tcop/utility.h"
+}
+
+namespace fence {
+
+namespace {
+
+enum class Right : unsigned char { read, write };
+
+// The columns of fence_internal.access, in its order (sql/pg/20-tables.sql).
+enum Column { column_role, column_namespace, column_may_write, column_count };
+
+bool gives(TupleTableSlot* row, std::string_view ns, Right right) {
+  slot_getallattrs(row);
+  if (right == Right::write && !DatumGetBool(row->tts_values[column_may_write])) {
+    return false;
+  }
+  if (!row->tts_isnull[column_namespace]) {
+    const auto* packed = DatumGetTextPP(row->tts_values[column_namespace]);
+    if (ns !=
+        std::string_view(VARDATA_ANY(packed), static_cast<size_t>(VARSIZE_ANY_EXHDR(packed)))) {
+      return false;
+    }
+  }
+  return has_privs_of_role(GetUserId(), DatumGetObjectId(row->tts_values[column_role]));
+}
+
+bool is_granted(std::string_view ns, Right right) {
+  Relation table = table_open(relations().access, AccessShareLock);
+  TupleTableSlot* row = table_slot_create(table, nullptr);
+  TableScanDesc scan = table_beginscan(table, SnapshotSelf, 0, nullptr);
+  bool found = false;
+  while (!found && table_scan_getnextslot(scan, ForwardScanDirection, row)) {
+    found = gives(row, ns, right);
+  }
+  table_endscan(scan);
+  ExecDropSingleTupleTableSlot(row);
+  table_close(table, AccessShareLock);
+  return found;
+}
+
+// The last answer: most sessions write to one namespace as one role.
+struct Answer {
+  Oid role = InvalidOid;
+  uint64_t generation = 0;
+  Right right = Right::read;
+  bool yes = false;
+  size_t size = 0;
+  char ns[longest_name];
+};
+Answer last;
+
+bool may(std::string_view ns, Right right) {
+  const Oid role = GetUserId();
+  const Oid table = relations().access;  // counts changes as well
+  if (last.role == role && last.generation == access_generation() && last.right == right &&
+      std::string_view(last.ns, last.size) == ns) {
+    return last.yes;
+  }
+  last.role = InvalidOid;
+  const uint64_t generation = access_generation();
+  const bool yes =
+      compat::owns_relation(table, role) || is_granted(ns, right) || !layer(Layer::access_check);
+  last.role = role;
+  last.generation = generation;
+  last.right = right;
+  last.yes = yes;
+  last.size = ns.size();
+  std::memcpy(last.ns, ns.data(), ns.size());
+  return yes;
+}
+
+void deny(std::string_view ns, const char* function) {
+  ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                  errmsg("permission denied for namespace \"%.*s\"", static_cast<int>(ns.size()),
+                         ns.data()),
+                  errhint("An administrator can call %s.", function)));
+}
+
+}  // namespace
+
+bool may_read(std::string_view ns) { return may(ns, Right::read); }
+
+void check_may_write(std::string_view ns) {
+  PreventCommandIfReadOnly("a fenced write");
+  PreventCommandDuringRecovery("a fenced write");
+  PreventCommandIfParallelMode("a fenced write");
+  if (!may(ns, Right::write)) {
+    deny(ns, "fence_grant_writer");
+  }
+}
+
+void check_may_read(std::string_view ns) {
+  if (!may_read(ns)) {
+    deny(ns, "fence_grant_reader or fence_grant_writer");
+  }
+}
+
+}  // namespace fence

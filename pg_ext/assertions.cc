@@ -1,0 +1,91 @@
+#include "pg_ext/assertions.h"
+
+#include <cstring>
+
+namespace fence {
+
+namespace {
+
+struct Bucket {
+  uint64_t hash;
+  Assertion* first;
+};
+
+Assertion* copy(const RecordName& name, const Claimant& claimant, int level) {
+  const size_t size = sizeof(Assertion) + name.ns.size() + name.key.size();
+  auto* made = static_cast<Assertion*>(MemoryContextAlloc(TopTransactionContext, size));
+  char* bytes = reinterpret_cast<char*>(made + 1);
+  std::memcpy(bytes, name.ns.data(), name.ns.size());
+  std::memcpy(bytes + name.ns.size(), name.key.data(), name.key.size());
+  made->name.ns = {bytes, name.ns.size()};
+  made->name.key = {bytes + name.ns.size(), name.key.size()};
+  made->name.hash = name.hash;
+  made->claimant = claimant;
+  made->level = level;
+  made->next_of_hash = nullptr;
+  return made;
+}
+
+HTAB* make_table() {
+  HASHCTL layout;
+  std::memset(&layout, 0, sizeof layout);
+  layout.keysize = sizeof(uint64_t);
+  layout.entrysize = sizeof(Bucket);
+  layout.hcxt = TopTransactionContext;
+  return hash_create("fence assertions", 64, &layout, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+}  // namespace
+
+const Assertion* Assertions::find(const RecordName& name) const {
+  if (count_ == 0) {
+    return nullptr;
+  }
+  const auto* bucket =
+      static_cast<const Bucket*>(hash_search(by_hash_, &name.hash, HASH_FIND, nullptr));
+  const Assertion* one = bucket == nullptr ? nullptr : bucket->first;
+  while (one != nullptr && !same_record(one->name, name)) {
+    one = one->next_of_hash;
+  }
+  return one;
+}
+
+void Assertions::add(const RecordName& name, const Claimant& claimant, int level) {
+  if (by_hash_ == nullptr) {
+    by_hash_ = make_table();
+  }
+  if (count_ == capacity_) {
+    const int wanted = capacity_ == 0 ? 16 : capacity_ * 2;
+    const Size size = static_cast<Size>(wanted) * sizeof *all_;
+    void* grown = all_ == nullptr ? MemoryContextAllocHuge(TopTransactionContext, size)
+                                  : repalloc_huge(all_, size);
+    all_ = static_cast<Assertion**>(grown);
+    capacity_ = wanted;
+  }
+  Assertion* made = copy(name, claimant, level);
+  bool found = false;
+  auto* bucket = static_cast<Bucket*>(hash_search(by_hash_, &name.hash, HASH_ENTER, &found));
+  made->next_of_hash = found ? bucket->first : nullptr;
+  bucket->first = made;
+  all_[count_++] = made;
+}
+
+void Assertions::release_level(int level) {
+  // Newest last, and a savepoint's assertions are younger than those below it.
+  for (int i = count_ - 1; i >= 0 && all_[i]->level >= level; --i) {
+    all_[i]->level = level - 1;
+  }
+}
+
+void Assertions::drop_level(int level) {
+  while (count_ > 0 && all_[count_ - 1]->level >= level) {
+    const Assertion* gone = all_[--count_];
+    auto* bucket =
+        static_cast<Bucket*>(hash_search(by_hash_, &gone->name.hash, HASH_FIND, nullptr));
+    bucket->first = gone->next_of_hash;  // the newest of a bucket stands first
+  }
+}
+
+void Assertions::forget() { *this = Assertions(); }
+
+}  // namespace fence

@@ -1,0 +1,41 @@
+// The set of keys that a transaction has asserted, with the claimant of each.
+#ifndef FENCE_PG_EXT_ASSERTIONS_H
+#define FENCE_PG_EXT_ASSERTIONS_H
+
+#include "core/ownership.h"
+#include "pg_ext/record_name.h"
+#include "pg_ext/server.h"
+
+namespace fence {
+
+struct Assertion {
+  RecordName name;  // its bytes stand behind the struct
+  Claimant claimant;
+  int level;  // nest level of the savepoint it was made under
+  Assertion* next_of_hash;
+};
+
+// Lives in the transaction's memory: forget() at its end drops the pointers only.
+class Assertions {
+ public:
+  bool empty() const { return count_ == 0; }
+  int count() const { return count_; }
+  const Assertion& operator[](int i) const { return *all_[i]; }
+
+  const Assertion* find(const RecordName& name) const;
+  void add(const RecordName& name, const Claimant& claimant, int level);
+  // A savepoint of that level was released, or rolled back.
+  void release_level(int level);
+  void drop_level(int level);
+  void forget();
+
+ private:
+  HTAB* by_hash_ = nullptr;
+  Assertion** all_ = nullptr;
+  int count_ = 0;
+  int capacity_ = 0;
+};
+
+}  // namespace fence
+
+#endif

@@ -1,0 +1,124 @@
+// A claim: a look without a lock (a stale one must not queue before the owner), the
+// key locked, the record read and judged again, written, and the end of the log read.
+#include "pg_ext/claim.h"
+
+#include <cstdlib>
+
+#include "core/failpoint.h"
+#include "core/layer.h"
+#include "pg_ext/access.h"
+#include "pg_ext/bare_call.h"
+#include "pg_ext/entry_store.h"
+#include "pg_ext/key_lock.h"
+#include "pg_ext/record_store.h"
+#include "pg_ext/transaction.h"
+
+namespace fence {
+
+namespace {
+
+constexpr int64_t no_floor = -1;
+
+// False, with the refusal, where somebody else owns the key.
+bool judge(const OwnerCall& call, const StoredRecord& record, ClaimVerdict* verdict,
+           Refusal* refusal) {
+  *verdict = judge_claim(record.ownership(), no_floor, call.claimant);
+  if (verdict->action != ClaimAction::refuse) {
+    return true;
+  }
+  *refusal = refusal_by(record, call.name, call.claimant, *verdict->refusal);
+  if (!is_refused_claim(*refusal)) {
+    raise_error(*refusal);
+  }
+  return false;
+}
+
+// A deleted key begins a new life: what is left of the earlier one is not shown.
+void begin_epoch(const Claimant& claimant, int64_t last, StoredRecord* record) {
+  if (record->state == RecordState::deleted) {
+    record->born = claimant.epoch;
+    record->trimmed = -1;
+  }
+  record->state = RecordState::live;
+  record->epoch = claimant.epoch;
+  record->writer = claimant.writer;
+  record->tail_at_claim = last;
+}
+
+// Under the key's lock. Nothing of an older epoch can become visible any more, so the
+// end that is read now is the end.
+bool take(const OwnerCall& call, LastIdx* last, Refusal* refusal) {
+  StoredRecord record = read_record(call.name, Reading::locked);
+  ClaimVerdict verdict;
+  if (!judge(call, record, &verdict, refusal)) {
+    return false;
+  }
+  const bool new_life = record.state == RecordState::deleted;
+  LogEnd end;
+  if (!new_life) {
+    end.trimmed = record.trimmed;
+    end.last = find_last(call.name, record.born, record.trimmed);
+  }
+  if (verdict.action == ClaimAction::take) {
+    begin_epoch(call.claimant, end.last_ever(), &record);
+    write_record(call.name, record);
+  }
+  *last = end.last_ever() >= 0 ? LastIdx(end.last_ever()) : LastIdx();
+  return true;
+}
+
+int compare_hash(const void* left, const void* right) {
+  const uint64_t a = *static_cast<const uint64_t*>(left);
+  const uint64_t b = *static_cast<const uint64_t*>(right);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+// In one order, so that two claims of the same keys do not wait in a circle.
+void lock_all(const OwnerCall* calls, int count) {
+  auto* hashes = static_cast<uint64_t*>(palloc(sizeof(uint64_t) * static_cast<size_t>(count)));
+  for (int i = 0; i < count; ++i) {
+    hashes[i] = calls[i].name.hash;
+  }
+  qsort(hashes, static_cast<size_t>(count), sizeof *hashes, compare_hash);
+  for (int i = 0; i < count; ++i) {
+    if (i == 0 || hashes[i] != hashes[i - 1]) {
+      lock_for_claim(hashes[i]);
+    }
+  }
+  pfree(hashes);
+}
+
+}  // namespace
+
+void check_alone(const RecordName& name) {
+  if (layer(Layer::claim_alone) &&
+      (!in_autocommit() || in_pipeline() || has_assertions() || has_claimed())) {
+    raise_error(about(name, reasons::claim_in_transaction));
+  }
+}
+
+bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
+  for (int i = 0; i < count; ++i) {
+    ClaimVerdict verdict;
+    if (!judge(calls[i], read_record(calls[i].name, Reading::unlocked), &verdict, refusal)) {
+      return false;
+    }
+  }
+  note_claim();
+  if (layer(Layer::claim_lock)) {
+    lock_all(calls, count);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (!take(calls[i], &last[i], refusal)) {
+      return false;
+    }
+  }
+  FENCE_FAILPOINT("claim.stored");
+  if (layer(Layer::durable_claim)) {
+    ForceSyncCommit();
+  }
+  commit_at_once();
+  return true;
+}
+
+}  // namespace fence

@@ -1,0 +1,189 @@
+#include "pg_ext/entry_store.h"
+
+#include <cstring>
+
+#include "pg_ext/compat.h"
+#include "pg_ext/relations.h"
+
+extern "C" {
+#include "access/detoast.h"
+#include "nodes/makefuncs.h"
+#include "storage/lmgr.h"
+}
+
+namespace fence {
+
+namespace {
+
+// The columns of fence_internal.entry, in its order (sql/pg/20-tables.sql).
+enum Column {
+  column_idx,
+  column_epoch,
+  column_namespace,
+  column_key,
+  column_payload,
+  column_count
+};
+
+int64_t number_at(TupleTableSlot* row, Column column) {
+  bool is_null = false;
+  return DatumGetInt64(slot_getattr(row, column + 1, &is_null));
+}
+
+bool has_payload(TupleTableSlot* row, std::string_view payload) {
+  bool is_null = false;
+  const Datum stored = slot_getattr(row, column_payload + 1, &is_null);
+  if (toast_raw_datum_size(stored) - VARHDRSZ != payload.size()) {
+    return false;
+  }
+  const auto* bytes = DatumGetByteaPP(stored);
+  return std::memcmp(VARDATA_ANY(bytes), payload.data(), payload.size()) == 0;
+}
+
+Place place_of(TupleTableSlot* row, const NewEntry& wanted) {
+  Place place;
+  place.taken = true;
+  place.epoch = number_at(row, column_epoch);
+  place.same_bytes = has_payload(row, wanted.payload);
+  return place;
+}
+
+void scan_key(IndexScan* scan, const RecordName& name) {
+  scan->equal(name.ns);
+  scan->equal(name.key);
+}
+
+}  // namespace
+
+int64_t idx_of_entry(TupleTableSlot* row) { return number_at(row, column_idx); }
+
+int64_t epoch_of_entry(TupleTableSlot* row) { return number_at(row, column_epoch); }
+
+void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]) {
+  values[0] = Int64GetDatum(number_at(row, column_idx));
+  values[1] = Int64GetDatum(number_at(row, column_epoch));
+  nulls[1] = number_at(row, column_epoch) < 0;
+  values[2] = slot_getattr(row, column_payload + 1, &nulls[2]);
+}
+
+Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born) {
+  Place place;
+  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  scan_key(&scan, name);
+  scan.equal(wanted.idx);
+  scan.begin(SnapshotSelf);
+  while (!place.taken && scan.next()) {
+    if (number_at(scan.row(), column_epoch) >= born) {
+      place = place_of(scan.row(), wanted);
+    }
+  }
+  scan.end();
+  return place;
+}
+
+Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epoch) {
+  Place place;
+  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  scan_key(&scan, name);
+  scan.equal(wanted.idx);
+  scan.equal(epoch);
+  scan.begin(SnapshotSelf);
+  if (scan.next()) {
+    place = place_of(scan.row(), wanted);
+  }
+  scan.end();
+  return place;
+}
+
+int64_t find_last(const RecordName& name, int64_t born, int64_t above) {
+  int64_t last = -1;
+  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  scan_key(&scan, name);
+  scan.above(above);
+  scan.begin(SnapshotSelf);
+  while (last < 0 && scan.next(BackwardScanDirection)) {
+    if (number_at(scan.row(), column_epoch) >= born) {
+      last = number_at(scan.row(), column_idx);
+    }
+  }
+  scan.end();
+  return last;
+}
+
+EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)
+    : name_(name), ns_(text_datum(name.ns)), key_(text_datum(name.key)), epoch_(epoch) {
+  Relation table = table_open(relations().entry, RowExclusiveLock);
+  state_ = CreateExecutorState();
+  target_ = makeNode(ResultRelInfo);
+  InitResultRelInfo(target_, table, 1, nullptr, 0);
+  ExecOpenIndices(target_, false);
+  row_ = table_slot_create(table, &state_->es_tupleTable);
+}
+
+// As the executor would, without a plan: the row, then its index entries.
+EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
+  Relation table = target_->ri_RelationDesc;
+  ExecClearTuple(row_);
+  std::memset(row_->tts_isnull, 0, column_count * sizeof *row_->tts_isnull);
+  row_->tts_values[column_idx] = Int64GetDatum(entry.idx);
+  row_->tts_values[column_epoch] = Int64GetDatum(epoch_);
+  row_->tts_values[column_namespace] = ns_;
+  row_->tts_values[column_key] = key_;
+  row_->tts_values[column_payload] = text_datum(entry.payload);
+  ExecStoreVirtualTuple(row_);
+  if (table->rd_att->constr != nullptr) {
+    ExecConstraints(target_, row_, state_);
+  }
+  row_->tts_tableOid = RelationGetRelid(table);
+  table_tuple_insert(table, row_, GetCurrentCommandId(true), 0, nullptr);
+  const bool conflict = compat::insert_index_entries(target_, row_, state_);
+  const Result result = conflict ? settle(entry, row_->tts_tid) : Result{Outcome::stored, false};
+  CommandCounterIncrement();
+  return result;
+}
+
+// The row is in, and perhaps another of its key. Waits until that is certain; then
+// takes the own row back where the other one is there to stay.
+EntryWriter::Result EntryWriter::settle(const NewEntry& entry, ItemPointerData mine) {
+  Result result{Outcome::stored, false};
+  SnapshotData dirty;
+  InitDirtySnapshot(dirty);
+  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  scan_key(&scan, name_);
+  scan.equal(entry.idx);
+  scan.equal(epoch_);
+  scan.begin(&dirty);
+  while (scan.next()) {
+    if (ItemPointerEquals(&scan.row()->tts_tid, &mine)) {
+      continue;
+    }
+    const TransactionId open = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
+    if (TransactionIdIsValid(open)) {
+      ItemPointerData other = scan.row()->tts_tid;
+      ExecClearTuple(scan.row());  // let go of its page before the wait
+      XactLockTableWait(open, scan.table(), &other, XLTW_InsertIndexUnique);
+      result.waited = true;
+      scan.rescan();
+      continue;
+    }
+    result.outcome =
+        has_payload(scan.row(), entry.payload) ? Outcome::same_bytes : Outcome::other_bytes;
+    break;
+  }
+  scan.end();
+  if (result.outcome != Outcome::stored) {
+    CommandCounterIncrement();
+    simple_heap_delete(target_->ri_RelationDesc, &mine);
+  }
+  return result;
+}
+
+void EntryWriter::end() {
+  Relation table = target_->ri_RelationDesc;
+  ExecCloseIndices(target_);
+  ExecResetTupleTable(state_->es_tupleTable, false);
+  FreeExecutorState(state_);
+  table_close(table, NoLock);
+}
+
+}  // namespace fence

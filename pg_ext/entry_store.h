@@ -1,0 +1,65 @@
+// The entries of the logs: fence_internal.entry. Whoever stores them in another way
+// (many at once, in a table of another kind) replaces this file.
+#ifndef FENCE_PG_EXT_ENTRY_STORE_H
+#define FENCE_PG_EXT_ENTRY_STORE_H
+
+#include <string_view>
+
+#include "core/append.h"
+#include "pg_ext/record_name.h"
+#include "pg_ext/server.h"
+
+namespace fence {
+
+struct NewEntry {
+  int64_t idx = 0;
+  std::string_view payload;
+};
+
+// All of these see what is committed now, and what this transaction did itself;
+// serializable transactions do not come to depend on them.
+
+// The entry at idx, of whatever epoch from born on.
+Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born);
+// The one of exactly that epoch.
+Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epoch);
+// Greatest idx above `above` that has an entry, or -1.
+int64_t find_last(const RecordName& name, int64_t born, int64_t above);
+
+// Of a row that a scan found.
+int64_t idx_of_entry(TupleTableSlot* row);
+int64_t epoch_of_entry(TupleTableSlot* row);
+// (idx, epoch or NULL where it is an unfenced one, payload)
+void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]);
+
+// Stores entries of one key and epoch.
+class EntryWriter {
+ public:
+  // What came of an entry: another one of the same idx and epoch may be there.
+  enum class Outcome : unsigned char { stored, same_bytes, other_bytes };
+  struct Result {
+    Outcome outcome;
+    bool waited;  // for another transaction: ownership may have changed meanwhile
+  };
+
+  EntryWriter(const RecordName& name, int64_t epoch);
+  // Waits for a transaction that has stored the same idx under the same epoch and is
+  // still open; for no other.
+  Result write(const NewEntry& entry);
+  void end();
+
+ private:
+  Result settle(const NewEntry& entry, ItemPointerData mine);
+
+  const RecordName& name_;
+  Datum ns_;
+  Datum key_;
+  int64_t epoch_;
+  EState* state_;
+  ResultRelInfo* target_;
+  TupleTableSlot* row_;
+};
+
+}  // namespace fence
+
+#endif

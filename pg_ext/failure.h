@@ -1,0 +1,24 @@
+// Refusals as errors of the server (spec section 3): SQLSTATE, "stale_epoch: text",
+// the JSON detail, the hint.
+#ifndef FENCE_PG_EXT_FAILURE_H
+#define FENCE_PG_EXT_FAILURE_H
+
+#include "core/refusal.h"
+#include "pg_ext/server.h"
+
+namespace fence {
+
+// ERROR, and never returns: the server unwinds by longjmp. So whatever stands on the
+// stack of pg_ext must need no destructor. Nothing is doomed: see refuse().
+[[noreturn]] void raise_error(const Refusal& refusal);
+[[noreturn]] void raise_error(const Reason& reason, int64_t number = 0);
+// The same for a transaction that cannot commit any more (ZF009).
+[[noreturn]] void raise_doomed(const Refusal& first);
+
+// One LOG line about a refusal of ownership, which survives whatever becomes of the
+// error. Says nothing that lets a reader of the log write as somebody else.
+void log_refusal(const Refusal& refusal);
+
+}  // namespace fence
+
+#endif

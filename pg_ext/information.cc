@@ -1,0 +1,36 @@
+// What this is and how it stands: fence_version, fence_capabilities.
+#include "pg_ext/arguments.h"
+#include "pg_ext/json_text.h"
+
+extern "C" {
+#include "utils/guc.h"
+}
+
+namespace fence {
+
+namespace {
+
+// The layout of Fence's tables; a change needs a step in migrations/.
+constexpr int64_t format = 1;
+
+}  // namespace
+
+FENCE_FUNCTION(fence_pg_version) {
+  static_cast<void>(fcinfo);
+  PG_RETURN_DATUM(CStringGetTextDatum(FENCE_VERSION));
+}
+
+FENCE_FUNCTION(fence_pg_capabilities) {
+  static_cast<void>(fcinfo);
+  JsonText json;
+  json.put("{\"engine\":\"postgresql\",\"engine_version\":");
+  json.put_text(GetConfigOption("server_version", false, false));
+  json.put(",\"fence_version\":\"" FENCE_VERSION "\",\"format\":");
+  json.put_number_or_null(format);
+  json.put(
+      ",\"fencing\":true,\"reason\":null,\"journal_mode\":null,\"grant_flushes\":null,"
+      "\"authorizer\":null,\"defensive\":null}");
+  PG_RETURN_DATUM(json.as_jsonb());
+}
+
+}  // namespace fence

@@ -1,0 +1,206 @@
+#include "pg_ext/key_lock.h"
+
+#include <signal.h>
+
+#include "core/siphash.h"
+#include "pg_ext/compat.h"
+#include "pg_ext/settings.h"
+
+extern "C" {
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+}
+
+namespace fence {
+
+namespace {
+
+constexpr int nap_ms = 2;
+
+LOCKTAG make_tag(uint64_t hash, uint16 kind) {
+  LOCKTAG tag;
+  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, static_cast<uint32>(hash >> 32),
+                       static_cast<uint32>(hash), kind);
+  return tag;
+}
+
+// The lock of a whole transaction: the one of a savepoint would go with it.
+LockAcquireResult acquire(const LOCKTAG& tag, LOCKMODE mode, bool dont_wait) {
+  ResourceOwner outer = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  const LockAcquireResult result = LockAcquire(&tag, mode, false, dont_wait);
+  CurrentResourceOwner = outer;
+  return result;
+}
+
+bool in_client_wait(const PGPROC* process) {
+  const uint32 event = *const_cast<const volatile uint32*>(&process->wait_event_info);
+  return event == WAIT_EVENT_CLIENT_READ || event == WAIT_EVENT_CLIENT_WRITE;
+}
+
+// The process of a transaction that is still open, or nullptr.
+PGPROC* find_process(const VirtualTransactionId& id) {
+  PGPROC* process = compat::process_of(id);
+  const bool open = process != nullptr && process->pid != 0 && process != MyProc &&
+                    compat::transaction_of(process) == id.localTransactionId;
+  return open ? process : nullptr;
+}
+
+}  // namespace
+
+LOCKTAG key_tag(uint64_t hash) { return make_tag(hash, tag_key); }
+
+LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant) {
+  return make_tag(claimant_hash(hash, claimant), tag_claimant);
+}
+
+uint64_t claimant_hash(uint64_t hash, const Claimant& claimant) {
+  const unsigned char none[16] = {};
+  SipHash128 sum(none);
+  sum.add_u64(hash);
+  sum.add_u64(static_cast<uint64_t>(claimant.epoch));
+  sum.add(claimant.writer.bytes, sizeof claimant.writer.bytes);
+  return first_word(sum.finish());
+}
+
+void hold_lock(const LOCKTAG& tag, LOCKMODE mode) { acquire(tag, mode, false); }
+
+bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode) {
+  return acquire(tag, mode, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms) {
+  if (try_hold_lock(tag, mode)) {
+    return;
+  }
+  // By the server's own timeout, which reports 55P03; the nested level takes the
+  // setting back, also when the wait ends in an error.
+  const int level = NewGUCNestLevel();
+  if (LockTimeout == 0 || timeout_ms < LockTimeout) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", timeout_ms);
+    set_config_option("lock_timeout", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                      false);
+  }
+  acquire(tag, mode, false);
+  AtEOXact_GUC(true, level);
+}
+
+void let_go(const LOCKTAG& tag, LOCKMODE mode) {
+  ResourceOwner outer = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  LockRelease(&tag, mode, false);
+  CurrentResourceOwner = outer;
+}
+
+void nap() {
+  WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, nap_ms, PG_WAIT_EXTENSION);
+  ResetLatch(MyLatch);
+  CHECK_FOR_INTERRUPTS();
+}
+
+namespace {
+
+// For how long the same holder has been seen to wait for its client.
+class IdleWatch {
+ public:
+  // Ends its session when that is fence.evict_after.
+  void look(const Holders& holders) {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (holders.count == 0 || !waits_for_client(holders.ids[0])) {
+      since_ = 0;
+      return;
+    }
+    if (since_ == 0 || !VirtualTransactionIdEquals(seen_, holders.ids[0])) {
+      seen_ = holders.ids[0];
+      since_ = now;
+      return;
+    }
+    if (TimestampDifferenceExceeds(since_, now, settings.evict_after)) {
+      end_idle_holder(seen_);
+      since_ = now;
+    }
+  }
+
+ private:
+  VirtualTransactionId seen_{};
+  TimestampTz since_ = 0;
+};
+
+// Nobody sees who waits here for whom: a circle ends by this.
+[[noreturn]] void raise_claim_busy() {
+  ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                  errmsg("another claim of the key did not end within %d ms",
+                         settings.evict_after + settings.commit_wait),
+                  errhint("Try again; pg_stat_activity shows what the other session does.")));
+  pg_unreachable();
+}
+
+}  // namespace
+
+// Who may be idle while it holds the key up is another claim only (its client has
+// not read the answer, say): a commit does not wait for a client. So claims queue up
+// on a lock of their own, where each looks at who is before it, and the one that is
+// through stands in the server's fair queue, behind at most the commits under way.
+void lock_for_claim(uint64_t hash) {
+  const LOCKTAG queue = make_tag(hash, tag_claim_queue);
+  const TimestampTz begin = GetCurrentTimestamp();
+  IdleWatch watch;
+  while (!try_hold_lock(queue, ExclusiveLock)) {
+    if (TimestampDifferenceExceeds(begin, GetCurrentTimestamp(),
+                                   settings.evict_after + settings.commit_wait)) {
+      raise_claim_busy();
+    }
+    const Holders holders = find_holders(queue, ExclusiveLock);
+    watch.look(holders);
+    pfree(holders.ids);
+    nap();
+  }
+  hold_lock(key_tag(hash), ExclusiveLock);
+}
+
+Holders find_holders(const LOCKTAG& tag, LOCKMODE mode) {
+  Holders holders;
+  holders.ids = GetLockConflicts(&tag, mode, &holders.count);
+  return holders;
+}
+
+bool contains(const Holders& holders, const VirtualTransactionId& id) {
+  for (int i = 0; i < holders.count; ++i) {
+    if (VirtualTransactionIdEquals(holders.ids[i], id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool waits_for_client(const VirtualTransactionId& id) {
+  const PGPROC* process = find_process(id);
+  return process != nullptr && in_client_wait(process);
+}
+
+bool is_gone(const VirtualTransactionId& id) { return VirtualXactLock(id, false); }
+
+bool end_idle_holder(const VirtualTransactionId& id) {
+  const PGPROC* process = find_process(id);
+  if (process == nullptr || !in_client_wait(process) ||
+      (superuser_arg(process->roleId) && !superuser())) {
+    return false;
+  }
+  const int pid = process->pid;
+  // The last look: what commits does not wait for its client.
+  if (find_process(id) != process || !in_client_wait(process)) {
+    return false;
+  }
+  ereport(LOG,
+          (errmsg("fence ended the session of process %d: it held up the owner of a key while it "
+                  "waited for its client",
+                  pid)));
+  return kill(pid, SIGTERM) == 0;
+}
+
+}  // namespace fence

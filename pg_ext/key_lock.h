@@ -1,0 +1,62 @@
+// The locks of one key, in the server's lock table (shown by pg_locks as advisory,
+// told apart by objsubid). pg_advisory_* functions cannot reach them.
+#ifndef FENCE_PG_EXT_KEY_LOCK_H
+#define FENCE_PG_EXT_KEY_LOCK_H
+
+#include "core/ownership.h"
+#include "pg_ext/record_name.h"
+#include "pg_ext/server.h"
+
+namespace fence {
+
+// The last field of the lock tag. 1 and 2 are the server's own advisory locks, 4 to
+// 16 are used by a well-known extension; above 0x7fff pg_locks shows them negative.
+constexpr uint16 tag_key = 0x4fe1;
+constexpr uint16 tag_claimant = 0x4fe2;
+constexpr uint16 tag_claim_queue = 0x4fe3;
+
+// Of the key. AccessShare: a transaction has asserted it (blocks nobody here). Share:
+// a commit, or the end of a bare call, is under way. Exclusive: a claim is.
+LOCKTAG key_tag(uint64_t hash);
+// Of (key, epoch, writer). AccessShare: asserted by that claimant. Exclusive: an append
+// of that claimant that compares the end of the log.
+LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant);
+// The hash that stands in that tag.
+uint64_t claimant_hash(uint64_t hash, const Claimant& claimant);
+
+// All of these are held to the end of the transaction, whatever becomes of savepoints.
+
+// Waits without a bound of its own (lock_timeout holds).
+void hold_lock(const LOCKTAG& tag, LOCKMODE mode);
+bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode);
+// Waits at most timeout_ms, then 55P03.
+void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms);
+// Before the end of the transaction.
+void let_go(const LOCKTAG& tag, LOCKMODE mode);
+
+// A claim's way in: Exclusive on the key, after everybody who commits under it now.
+// Claims of one key come one after another; one that waits ends a session that holds
+// it up and has itself waited for its client for fence.evict_after.
+void lock_for_claim(uint64_t hash);
+
+// Who holds a lock that conflicts with mode, without this transaction.
+struct Holders {
+  VirtualTransactionId* ids;
+  int count;
+};
+Holders find_holders(const LOCKTAG& tag, LOCKMODE mode);
+bool contains(const Holders& holders, const VirtualTransactionId& id);
+
+// Ends the session of a holder if it waits for its client right now. Never one that
+// commits, never a superuser's unless the caller is one.
+bool end_idle_holder(const VirtualTransactionId& id);
+// Whether it waits for its client right now; false too when it is gone.
+bool waits_for_client(const VirtualTransactionId& id);
+bool is_gone(const VirtualTransactionId& id);
+
+// Sleeps for a few milliseconds; ends early, and by an error, when cancelled.
+void nap();
+
+}  // namespace fence
+
+#endif

@@ -1,0 +1,47 @@
+// The ownership records: fence_internal.record.
+#ifndef FENCE_PG_EXT_RECORD_STORE_H
+#define FENCE_PG_EXT_RECORD_STORE_H
+
+#include "core/ownership.h"
+#include "pg_ext/record_name.h"
+#include "pg_ext/server.h"
+
+namespace fence {
+
+// One record as it is stored. All idx are -1 where there is none.
+struct StoredRecord {
+  RecordState state = RecordState::none;
+  int64_t epoch = -1;
+  WriterHash writer{};
+  int64_t tail_at_claim = -1;  // greatest idx ever stored when the epoch began
+  int64_t trimmed = -1;        // up to here the log was trimmed when the epoch began
+  int64_t born = 0;            // first epoch of this life of the key
+  ItemPointerData row{};
+
+  Record ownership() const { return {state, epoch, writer}; }
+};
+
+enum class Reading : unsigned char {
+  unlocked,  // a claim may be under way: its row is seen as soon as it is committed
+  locked,    // this transaction holds Share or Exclusive on the key
+};
+
+// What is committed now, whatever snapshot the caller has. Serializable transactions
+// do not come to depend on it.
+StoredRecord read_record(const RecordName& name, Reading reading);
+
+// A row of the table, as a scan of any kind found it. The name's bytes stand in the row.
+StoredRecord record_of(TupleTableSlot* row);
+RecordName name_of(TupleTableSlot* row);
+
+// The refusal of who is not the owner, with everything its detail can say.
+Refusal refusal_by(const StoredRecord& record, const RecordName& name, const Claimant& claimant,
+                   const Reason& reason);
+
+// Stores the record: a new row, or a new version of record.row. The caller holds
+// Exclusive on the key.
+void write_record(const RecordName& name, const StoredRecord& record);
+
+}  // namespace fence
+
+#endif

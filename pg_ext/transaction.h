@@ -1,0 +1,38 @@
+// What this transaction has asserted, and whether it was refused. Both are looked at
+// when it commits: spec sections 0 and 1.
+#ifndef FENCE_PG_EXT_TRANSACTION_H
+#define FENCE_PG_EXT_TRANSACTION_H
+
+#include "core/ownership.h"
+#include "pg_ext/failure.h"
+#include "pg_ext/record_name.h"
+
+namespace fence {
+
+// ZF009 where an earlier call was refused: first thing in every call that acts.
+void check_not_doomed();
+
+// Raises a refusal of a write or an assertion. Where its code says "not the owner" the
+// transaction cannot commit any more, also if the error is swallowed.
+[[noreturn]] void refuse(const Refusal& refusal);
+
+bool has_assertions();
+
+// A claim is a transaction of its own, so there is one at most.
+bool has_claimed();
+void note_claim();
+
+// Remembers that the claimant's ownership of the key is to be checked again at commit
+// (ZF012 where the transaction used the key under another epoch), and shows it to
+// others by two locks that block nobody. Read the record after it, not before: a
+// claim that comes in between is found by the check at commit.
+void assert_owner(const RecordName& name, const Claimant& claimant);
+
+// As above, for a transaction that ends with this very call (see bare_call.h): takes
+// the lock under which a commit stands and reads the record a last time. Nothing may
+// be waited for afterwards.
+void check_owner_finally(const RecordName& name, const Claimant& claimant);
+
+}  // namespace fence
+
+#endif

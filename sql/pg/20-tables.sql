@@ -1,0 +1,117 @@
+-- Fence's tables. The C++ code reads and writes their rows by column number
+-- (record_store.cc, entry_store.cc, access.cc): keep the order. All are logged: none
+-- of them may be forgotten in a crash.
+
+-- The ownership record of each key. Written by claims and deletes only, in place as far
+-- as the page has room.
+CREATE TABLE fence_internal.record(
+  namespace text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  hash bigint NOT NULL,
+  epoch bigint NOT NULL,
+  writer bytea NOT NULL,
+  deleted_at timestamptz,
+  tail_at_claim bigint NOT NULL,
+  trimmed bigint NOT NULL,
+  born bigint NOT NULL,
+  timeline integer NOT NULL,
+  lineage bigint NOT NULL,
+  PRIMARY KEY (namespace, key)
+) WITH (fillfactor = 70);
+CREATE INDEX record_hash ON fence_internal.record(hash);
+COMMENT ON TABLE fence_internal.record IS 'Ownership record of each key';
+COMMENT ON COLUMN fence_internal.record.hash IS 'Of namespace and key: what stands in lock tags';
+COMMENT ON COLUMN fence_internal.record.epoch IS 'Ownership epoch; of a deleted key its floor';
+COMMENT ON COLUMN fence_internal.record.writer IS 'Hash of the owner, or of who deleted the key';
+COMMENT ON COLUMN fence_internal.record.deleted_at IS 'NULL while the key lives';
+COMMENT ON COLUMN fence_internal.record.tail_at_claim IS 'Greatest idx ever stored when the epoch began, -1 if none';
+COMMENT ON COLUMN fence_internal.record.trimmed IS 'Up to here the log was trimmed when the epoch began, -1 if not';
+COMMENT ON COLUMN fence_internal.record.born IS 'First epoch of this life of the key';
+COMMENT ON COLUMN fence_internal.record.timeline IS 'Timeline of the server when the epoch began';
+COMMENT ON COLUMN fence_internal.record.lineage IS 'Generation of fence_internal.lineage when the epoch began';
+
+-- The entries. The epoch is part of the key: what a frozen owner has not committed
+-- conflicts with nothing that its successor stores. Wide columns last, payloads not
+-- compressed (most are already, and then they would be compressed twice).
+CREATE TABLE fence_internal.entry(
+  idx bigint NOT NULL,
+  epoch bigint NOT NULL,
+  namespace text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  payload bytea NOT NULL,
+  PRIMARY KEY (namespace, key, idx, epoch)
+);
+ALTER TABLE fence_internal.entry ALTER COLUMN payload SET STORAGE EXTERNAL;
+COMMENT ON TABLE fence_internal.entry IS 'Entries of the logs';
+COMMENT ON COLUMN fence_internal.entry.epoch IS 'Under which the entry was stored; -1: unfenced';
+
+-- Up to which idx the owner of an epoch has trimmed. A row of its own for each epoch:
+-- no owner ever waits for a row that another one has touched.
+CREATE TABLE fence_internal.trim_mark(
+  namespace text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  epoch bigint NOT NULL,
+  trimmed bigint NOT NULL,
+  PRIMARY KEY (namespace, key, epoch)
+);
+COMMENT ON TABLE fence_internal.trim_mark IS 'Trims under each epoch (later versions)';
+
+-- Small named values; value is NULL where it was removed.
+CREATE TABLE fence_internal.value(
+  namespace text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  epoch bigint NOT NULL,
+  value bytea,
+  PRIMARY KEY (namespace, key, name, epoch)
+);
+COMMENT ON TABLE fence_internal.value IS 'Named values of keys (later versions)';
+
+-- Namespaces that differ from the default: mode required, nothing else.
+CREATE TABLE fence_internal.namespace(
+  namespace text COLLATE "C" NOT NULL PRIMARY KEY,
+  mode text NOT NULL,
+  identical_repeat boolean NOT NULL,
+  shard_space text COLLATE "C",
+  floor bigint NOT NULL
+);
+COMMENT ON TABLE fence_internal.namespace IS 'Modes of namespaces (later versions)';
+COMMENT ON COLUMN fence_internal.namespace.floor IS 'Highest epoch of keys whose records were purged, -1 if none';
+
+-- Which databases this state has lived in. install is not dumped: a restored copy knows
+-- the old one from lineage, and that it is another one now.
+CREATE TABLE fence_internal.lineage(
+  generation bigint NOT NULL,
+  install uuid NOT NULL,
+  system_identifier bigint NOT NULL,
+  database oid NOT NULL,
+  PRIMARY KEY (generation, install)
+);
+COMMENT ON TABLE fence_internal.lineage IS 'Installs that this state has lived in';
+CREATE TABLE fence_internal.install(
+  install uuid NOT NULL PRIMARY KEY
+);
+COMMENT ON TABLE fence_internal.install IS 'The install of this very database; never dumped';
+WITH made AS (INSERT INTO fence_internal.install VALUES (pg_catalog.gen_random_uuid()) RETURNING install)
+INSERT INTO fence_internal.lineage
+SELECT 1, made.install, system.system_identifier, database.oid
+FROM made, pg_catalog.pg_control_system() AS system, pg_catalog.pg_database AS database
+WHERE database.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
+
+-- Who may do what beside superusers and the owner; namespace NULL: all of them.
+CREATE TABLE fence_internal.access(
+  role regrole NOT NULL,
+  namespace text COLLATE "C",
+  may_write boolean NOT NULL,
+  UNIQUE (role, namespace, may_write)
+);
+COMMENT ON TABLE fence_internal.access IS 'What fence_grant_writer and fence_grant_reader gave';
+
+-- Without this a dump would reset every epoch silently.
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.record', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.entry', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.trim_mark', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.value', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.namespace', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.lineage', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.access', ''); -- layer: dumped

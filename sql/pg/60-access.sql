@@ -1,0 +1,50 @@
+-- Who may use it. Nothing is PUBLIC's.
+
+CREATE FUNCTION fence_internal.grant_access(role name, namespace text, may_write boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  grantee regrole := format('%I', role)::regrole;
+  reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
+    ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
+    ' fence_internal.records(), fence_internal.entries(text, text), fence_internal.extent(text, text)';
+  writes text := 'fence.oplog_metadata_upsert(text, text, bigint, text),'
+    ' fence.try_oplog_metadata_upsert(text, text, bigint, text),'
+    ' fence.oplog_metadata_upsert_many(text, jsonb, text),'
+    ' fence.fenced_append(text, text, bigint, text, bigint, bytea),'
+    ' fence.fenced_append_many(text, text, bigint, text, bigint[], bytea[], bigint),'
+    ' fence.fence_drain(text, text, bigint, text, bigint), fence.fence_evict(text, text, bigint, text)';
+BEGIN
+  IF namespace IS NOT NULL AND octet_length(namespace) NOT BETWEEN 1 AND 255 THEN
+    RAISE EXCEPTION 'out_of_range: a namespace has 1 to 255 bytes' USING ERRCODE = 'ZF010',
+      HINT = 'pass NULL for all namespaces';
+  END IF;
+  INSERT INTO fence_internal.access(role, namespace, may_write)
+  SELECT grantee, grant_access.namespace, grant_access.may_write
+  WHERE NOT EXISTS (
+    SELECT FROM fence_internal.access AS a
+    WHERE a.role = grantee AND a.namespace IS NOT DISTINCT FROM grant_access.namespace
+      AND a.may_write = grant_access.may_write);
+  EXECUTE format('GRANT USAGE ON SCHEMA fence TO %I', role);
+  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', reads, role);
+  EXECUTE format('GRANT SELECT ON fence.oplog_metadata, fence.oplog_entries, fence.oplog_status,'
+    ' fence.fence_holders TO %I', role);
+  IF may_write THEN
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);
+    EXECUTE format('GRANT INSERT ON fence.fenced_append TO %I', role);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.grant_access(name, text, boolean) IS
+'What fence_grant_writer and fence_grant_reader do';
+
+CREATE FUNCTION fence.fence_grant_writer(role name, namespace text DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.grant_access(role, namespace, true)$$;
+COMMENT ON FUNCTION fence.fence_grant_writer(name, text) IS
+'Lets the role claim keys of the namespace (NULL: of all), append to them and read them, and nothing else of Fence. For its owner and superusers';
+
+CREATE FUNCTION fence.fence_grant_reader(role name) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.grant_access(role, NULL, false)$$;
+COMMENT ON FUNCTION fence.fence_grant_reader(name) IS
+'Lets the role read all logs. For the owner of Fence and superusers';
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
