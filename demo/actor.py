@@ -30,14 +30,16 @@ class Actor:
     def __init__(self, name):
         self.name = name
         self.process = None
+        self.about = None  # what it said when it introduced itself
 
-    def start(self, kind, file, extension):
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "writer.py")
+    def start(self, script, *arguments):
+        """script: of this folder."""
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
         # The process inherits that these signals are blocked: Ctrl-C is for the demo,
         # which then ends the process.
         with uninterrupted():
             self.process = subprocess.Popen(
-                [sys.executable, script, kind, str(os.getpid()), file, extension],
+                [sys.executable, path, str(os.getpid()), *arguments],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     @property

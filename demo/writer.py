@@ -1,18 +1,13 @@
-"""A writer, as a process of its own: writer.py --fenced|--plain PARENT FILE EXTENSION
+"""A writer on SQLite, as a process of its own: writer.py PARENT --fenced|--plain FILE EXTENSION
 
-Takes one command a line from standard input and answers one line, both JSON.
-Between an answer and the next command it is outside any call of SQLite.
+process.py says how it is talked to.
 """
-import ctypes
-import json
 import os
-import signal
 import sqlite3
 import sys
-import time
 import uuid
 
-NAMESPACE, KEY = "contracts", "c-42"
+from process import KEY, NAMESPACE, end_with_parent, serve
 
 
 class FencedLog:
@@ -127,25 +122,10 @@ def answer(log, command):
     raise ValueError(f"unknown command {do}")
 
 
-def end_with_parent(parent):
-    """Even a frozen process must not outlive the demo, however that ends."""
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
-
-
-def main(kind, parent, file, extension):
+def main(parent, kind, file, extension):
     end_with_parent(int(parent))
     log = {"--fenced": FencedLog, "--plain": PlainLog}[kind](file, extension)
-    for line in sys.stdin:
-        started = time.perf_counter()
-        try:
-            reply = {"value": answer(log, json.loads(line))}
-        except sqlite3.Error as error:
-            reply = {"error": str(error)}
-        reply["ms"] = (time.perf_counter() - started) * 1000
-        print(json.dumps(reply), flush=True)
+    serve(lambda command: answer(log, command), sqlite3.Error)
 
 
 if __name__ == "__main__":

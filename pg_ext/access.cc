@@ -84,20 +84,25 @@ void deny(std::string_view ns, const char* function) {
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                   errmsg("permission denied for namespace \"%.*s\"", static_cast<int>(ns.size()),
                          ns.data()),
-                  errhint("An administrator can call %s.", function)));
+                  errhint("An administrator can call %s.", function), errhidestmt(true),
+                  errhidecontext(true)));  // the writer stands in both
 }
 
 }  // namespace
 
 bool may_read(std::string_view ns) { return may(ns, Right::read); }
 
+void check_is_writer(std::string_view ns) {
+  if (!may(ns, Right::write)) {
+    deny(ns, "fence_grant_writer");
+  }
+}
+
 void check_may_write(std::string_view ns) {
   PreventCommandIfReadOnly("a fenced write");
   PreventCommandDuringRecovery("a fenced write");
   PreventCommandIfParallelMode("a fenced write");
-  if (!may(ns, Right::write)) {
-    deny(ns, "fence_grant_writer");
-  }
+  check_is_writer(ns);
 }
 
 void check_may_read(std::string_view ns) {

@@ -14,6 +14,8 @@ bool may_read(std::string_view ns);
 // First thing in every call that writes, after its ZF010: 42501 where the role may not,
 // 25006 in a read-only transaction or on a standby.
 void check_may_write(std::string_view ns);
+// The right alone, for calls that store nothing.
+void check_is_writer(std::string_view ns);
 // The same for reading.
 void check_may_read(std::string_view ns);
 

@@ -32,10 +32,16 @@ bool has_sync_at_hand() {
   return next == 'S';
 }
 
+// The unnamed portal is the client's own: what a function opens gets a name.
+bool is_client_statement() {
+  return ActivePortal != nullptr && ActivePortal->name[0] == '\0' &&
+         ActivePortal->strategy == PORTAL_ONE_SELECT;
+}
+
 // SELECT call(…): one row without a table, one column, and that column is the call
 // itself, so nothing is computed after it. Its arguments are computed before it.
 bool is_whole_statement(FunctionCallInfo call) {
-  if (ActivePortal == nullptr || ActivePortal->strategy != PORTAL_ONE_SELECT) {
+  if (!is_client_statement()) {
     return false;
   }
   const QueryDesc* query = ActivePortal->queryDesc;

@@ -100,7 +100,7 @@ void check_alone(const RecordName& name) {
 bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
   for (int i = 0; i < count; ++i) {
     ClaimVerdict verdict;
-    if (!judge(calls[i], read_record(calls[i].name, Reading::unlocked), &verdict, refusal)) {
+    if (!judge(calls[i], read_record(calls[i].name, Reading::glance), &verdict, refusal)) {
       return false;
     }
   }

@@ -48,6 +48,15 @@ Place place_of(TupleTableSlot* row, const NewEntry& wanted) {
   return place;
 }
 
+// By the transaction that had stored it, which may still be open: it never counts.
+bool was_taken_back(TupleTableSlot* row) {
+  bool should_free = false;
+  const HeapTupleHeader header = ExecFetchSlotHeapTuple(row, false, &should_free)->t_data;
+  return (header->t_infomask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) == 0 &&
+         !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
+         HeapTupleHeaderGetRawXmin(header) == HeapTupleHeaderGetRawXmax(header);
+}
+
 void scan_key(IndexScan* scan, const RecordName& name) {
   scan->equal(name.ns);
   scan->equal(name.key);
@@ -120,8 +129,9 @@ EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)
   row_ = table_slot_create(table, &state_->es_tupleTable);
 }
 
-// As the executor would, without a plan: the row, then its index entries.
-EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
+// As the executor would, without a plan: the row, then its index entries. Returns
+// whether there may be another row of the same key.
+bool EntryWriter::insert(const NewEntry& entry) {
   Relation table = target_->ri_RelationDesc;
   ExecClearTuple(row_);
   std::memset(row_->tts_isnull, 0, column_count * sizeof *row_->tts_isnull);
@@ -137,15 +147,20 @@ EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
   row_->tts_tableOid = RelationGetRelid(table);
   table_tuple_insert(table, row_, GetCurrentCommandId(true), 0, nullptr);
   const bool conflict = compat::insert_index_entries(target_, row_, state_);
-  const Result result = conflict ? settle(entry, row_->tts_tid) : Result{Outcome::stored, false};
   CommandCounterIncrement();
-  return result;
+  return conflict;
 }
 
-// The row is in, and perhaps another of its key. Waits until that is certain; then
-// takes the own row back where the other one is there to stay.
-EntryWriter::Result EntryWriter::settle(const NewEntry& entry, ItemPointerData mine) {
-  Result result{Outcome::stored, false};
+void EntryWriter::take_back() {
+  ItemPointerData mine = row_->tts_tid;
+  simple_heap_delete(target_->ri_RelationDesc, &mine);
+  CommandCounterIncrement();
+}
+
+// The row of the same key that counts: one that stays, else one whose transaction is
+// still open.
+EntryWriter::Other EntryWriter::find_other(const NewEntry& entry) {
+  Other other{Standing::none, false, InvalidTransactionId, {}};
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
   IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
@@ -153,27 +168,41 @@ EntryWriter::Result EntryWriter::settle(const NewEntry& entry, ItemPointerData m
   scan.equal(entry.idx);
   scan.equal(epoch_);
   scan.begin(&dirty);
-  while (scan.next()) {
-    if (ItemPointerEquals(&scan.row()->tts_tid, &mine)) {
+  while (other.standing != Standing::stays && scan.next()) {
+    if (ItemPointerEquals(&scan.row()->tts_tid, &row_->tts_tid) || was_taken_back(scan.row())) {
       continue;
     }
     const TransactionId open = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
-    if (TransactionIdIsValid(open)) {
-      ItemPointerData other = scan.row()->tts_tid;
-      ExecClearTuple(scan.row());  // let go of its page before the wait
-      XactLockTableWait(open, scan.table(), &other, XLTW_InsertIndexUnique);
-      result.waited = true;
-      scan.rescan();
-      continue;
-    }
-    result.outcome =
-        has_payload(scan.row(), entry.payload) ? Outcome::same_bytes : Outcome::other_bytes;
-    break;
+    other.standing = TransactionIdIsValid(open) ? Standing::open : Standing::stays;
+    other.same_bytes = has_payload(scan.row(), entry.payload);
+    other.transaction = open;
+    other.row = scan.row()->tts_tid;
   }
   scan.end();
-  if (result.outcome != Outcome::stored) {
-    CommandCounterIncrement();
-    simple_heap_delete(target_->ri_RelationDesc, &mine);
+  return other;
+}
+
+EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
+  Result result{Outcome::stored, false};
+  while (insert(entry)) {
+    Other other = find_other(entry);
+    if (other.standing == Standing::none) {
+      break;
+    }
+    // Not while the own row stands: two that wait so would wait for each other.
+    take_back();
+    if (other.standing == Standing::open) {
+      other = find_other(entry);
+    }
+    if (other.standing == Standing::stays) {
+      result.outcome = other.same_bytes ? Outcome::same_bytes : Outcome::other_bytes;
+      break;
+    }
+    if (other.standing == Standing::open) {
+      XactLockTableWait(other.transaction, target_->ri_RelationDesc, &other.row,
+                        XLTW_InsertIndexUnique);
+      result.waited = true;
+    }
   }
   return result;
 }

@@ -49,7 +49,17 @@ class EntryWriter {
   void end();
 
  private:
-  Result settle(const NewEntry& entry, ItemPointerData mine);
+  enum class Standing : unsigned char { none, open, stays };
+  struct Other {
+    Standing standing;
+    bool same_bytes;
+    TransactionId transaction;
+    ItemPointerData row;
+  };
+
+  bool insert(const NewEntry& entry);
+  void take_back();
+  Other find_other(const NewEntry& entry);
 
   const RecordName& name_;
   Datum ns_;

@@ -19,7 +19,7 @@ namespace {
 OwnerCall read_owner(Arguments* arguments) {
   check_not_doomed();
   const OwnerCall call = arguments->owner_call();
-  check_may_write(call.name.ns);
+  check_is_writer(call.name.ns);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {

@@ -42,6 +42,12 @@ bool in_client_wait(const PGPROC* process) {
   return event == WAIT_EVENT_CLIENT_READ || event == WAIT_EVENT_CLIENT_WRITE;
 }
 
+// The server's own text speaks of lock_timeout only.
+void explain_wait(void*) {
+  errcontext("waiting for a claim of the key to end (at most fence.commit_wait, %d ms)",
+             settings.commit_wait);
+}
+
 // The process of a transaction that is still open, or nullptr.
 PGPROC* find_process(const VirtualTransactionId& id) {
   PGPROC* process = compat::process_of(id);
@@ -80,6 +86,8 @@ void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms) {
   // By the server's own timeout, which reports 55P03; the nested level takes the
   // setting back, also when the wait ends in an error.
   const int level = NewGUCNestLevel();
+  ErrorContextCallback context = {error_context_stack, explain_wait, nullptr};
+  error_context_stack = &context;
   if (LockTimeout == 0 || timeout_ms < LockTimeout) {
     char text[16];
     snprintf(text, sizeof text, "%d", timeout_ms);
@@ -87,6 +95,7 @@ void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms) {
                       false);
   }
   acquire(tag, mode, false);
+  error_context_stack = context.previous;
   AtEOXact_GUC(true, level);
 }
 

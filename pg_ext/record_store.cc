@@ -91,7 +91,7 @@ StoredRecord read_record(const RecordName& name, Reading reading) {
   }
   StoredRecord record =
       scan_for(name, layer(Layer::sees_committed) ? SnapshotSelf : GetActiveSnapshot());
-  if (record.state != RecordState::none) {
+  if (record.state != RecordState::none || reading == Reading::glance) {
     return record;
   }
   // A claim may have moved the row from where the scan still had to come to where it

@@ -22,6 +22,7 @@ struct StoredRecord {
 };
 
 enum class Reading : unsigned char {
+  glance,    // "none" may be wrong while a claim is under way; never waits
   unlocked,  // a claim may be under way: its row is seen as soon as it is committed
   locked,    // this transaction holds Share or Exclusive on the key
 };

@@ -8,6 +8,10 @@
 #include "pg_ext/settings.h"
 
 extern "C" {
+#include "catalog/pg_class.h"
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "tcop/utility.h"
 #include "utils/timestamp.h"
 }
 
@@ -71,16 +75,45 @@ void stand_first() {
   RegisterXactCallback(on_transaction_end, nullptr);
 }
 
+// Rows of a partitioned table may go to a foreign one that no plan names.
+bool may_write_remotely(const QueryDesc* query) {
+  const ListCell* cell = nullptr;
+  foreach (cell, query->plannedstmt->rtable) {
+    const auto* entry = static_cast<const RangeTblEntry*>(lfirst(cell));
+    if (entry->rtekind == RTE_RELATION &&
+        (entry->relkind == RELKIND_FOREIGN_TABLE || entry->relkind == RELKIND_PARTITIONED_TABLE)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ExecutorEnd_hook_type next_query_end = nullptr;
 
 // A wrapper registers its callback when a query needs its first connection.
 void on_query_end(QueryDesc* query) {
+  // While the callbacks run their list must stay as it is.
+  const bool overtaken = state.watched && !state.committing && may_write_remotely(query);
   if (next_query_end != nullptr) {
     next_query_end(query);
   } else {
     standard_ExecutorEnd(query);
   }
-  if (state.watched) {
+  if (overtaken) {
+    stand_first();
+  }
+}
+
+ProcessUtility_hook_type next_utility = nullptr;
+
+// COPY and TRUNCATE reach foreign tables, too.
+void on_utility(PlannedStmt* statement, const char* text, bool read_only_tree,
+                ProcessUtilityContext context, ParamListInfo parameters,
+                QueryEnvironment* environment, DestReceiver* destination,
+                QueryCompletion* completion) {
+  const auto run = next_utility != nullptr ? next_utility : standard_ProcessUtility;
+  run(statement, text, read_only_tree, context, parameters, environment, destination, completion);
+  if (state.watched && !state.committing) {
     stand_first();
   }
 }
@@ -88,6 +121,8 @@ void on_query_end(QueryDesc* query) {
 void watch_transaction() {
   static bool ever = false;
   if (!ever) {
+    next_utility = ProcessUtility_hook;
+    ProcessUtility_hook = on_utility;
     RegisterSubXactCallback(on_savepoint_end, nullptr);
     next_query_end = ExecutorEnd_hook;
     ExecutorEnd_hook = on_query_end;

@@ -114,4 +114,4 @@ SELECT pg_catalog.pg_extension_config_dump('fence_internal.trim_mark', ''); -- l
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.value', ''); -- layer: dumped
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.namespace', ''); -- layer: dumped
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.lineage', ''); -- layer: dumped
-SELECT pg_catalog.pg_extension_config_dump('fence_internal.access', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.access', 'WHERE role OPERATOR(pg_catalog.=) ANY (SELECT oid FROM pg_catalog.pg_roles)'); -- layer: dumped

@@ -37,6 +37,29 @@ $$;
 COMMENT ON FUNCTION fence_internal.grant_access(name, text, boolean) IS
 'What fence_grant_writer and fence_grant_reader do';
 
+-- The functions stay executable, since other namespaces may be left; without a row in
+-- access they refuse.
+CREATE FUNCTION fence_internal.revoke_access(role name, namespace text, may_write boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM fence_internal.access AS a
+  WHERE a.role = format('%I', revoke_access.role)::regrole AND a.may_write = revoke_access.may_write
+    AND (revoke_access.namespace IS NULL OR a.namespace = revoke_access.namespace);
+  DELETE FROM fence_internal.access AS a WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.role);
+END
+$$;
+COMMENT ON FUNCTION fence_internal.revoke_access(name, text, boolean) IS
+'What fence_revoke_writer and fence_revoke_reader do; forgets roles that were dropped, too';
+
+CREATE FUNCTION fence.fence_revoke_writer(role name, namespace text DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.revoke_access(role, namespace, true)$$;
+COMMENT ON FUNCTION fence.fence_revoke_writer(name, text) IS
+'Takes back what fence_grant_writer gave for the namespace (NULL: for every one). Sessions notice at their next statement. Call it before DROP ROLE';
+
+CREATE FUNCTION fence.fence_revoke_reader(role name) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.revoke_access(role, NULL, false)$$;
+COMMENT ON FUNCTION fence.fence_revoke_reader(name) IS 'Takes back what fence_grant_reader gave';
+
 CREATE FUNCTION fence.fence_grant_writer(role name, namespace text DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.grant_access(role, namespace, true)$$;
 COMMENT ON FUNCTION fence.fence_grant_writer(name, text) IS
