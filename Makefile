@@ -303,9 +303,10 @@ $(FUZZERS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/test/%.o $(BUILD)/sqlite/libfe
 	@mkdir -p $(@D)
 	$(CXX) -o $@ $^ -lsqlite3 -fsanitize=fuzzer,address,undefined
 
-check-mutations: sqlite tests  ## one protective layer less at a time: some test must notice
+check-mutations: sqlite pg tests  ## one protective layer less at a time: some test must notice
 	$(BEGIN)
 	$(OWN) --timeout 3600 sqlite -- $(PYTHON) regress/mutations/run.py --junit $(HERE)/sqlite.xml
+	$(OWN) --timeout 3600 postgresql -- $(PYTHON) regress/mutations/run.py --engine postgresql --junit $(HERE)/postgresql.xml
 	$(SUMMARY)
 
 check-fresh:  ## demo and check from a fresh clone in an empty Debian (root)

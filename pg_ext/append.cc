@@ -39,8 +39,10 @@ StoredRecord judge_caller(const AppendCall& append) {
   refuse(refusal);
 }
 
-// The owner's own call, for another reason than ownership.
+// The owner's own call, for another reason than ownership; so that is looked at again:
+// the successor's entries must not be taken for a conflict.
 [[noreturn]] void refuse_entry(const AppendCall& append, const Reason& reason, int64_t number) {
+  judge_caller(append);
   const Claimant& claimant = append.owner.claimant;
   Refusal refusal = about(append.owner.name, reason, number);
   refusal.asserted_epoch = claimant.epoch;

@@ -65,8 +65,10 @@ bool in_autocommit() { return !IsTransactionBlock() && GetCurrentTransactionNest
 bool in_pipeline() { return (MyXactFlags & XACT_FLAGS_PIPELINING) != 0; }
 
 bool is_bare_call(FunctionCallInfo call) {
-  return in_autocommit() && !in_pipeline() && !has_assertions() && is_whole_statement(call) &&
-         (is_simple_query() || has_sync_at_hand());
+  // What an argument wrote may have left triggers to the commit, which may wait.
+  const bool written = TransactionIdIsValid(GetTopTransactionIdIfAny());
+  return in_autocommit() && !in_pipeline() && !has_assertions() && !written &&
+         is_whole_statement(call) && (is_simple_query() || has_sync_at_hand());
 }
 
 void commit_before_report() {

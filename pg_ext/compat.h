@@ -9,6 +9,8 @@ extern "C" {
 #include "libpq/libpq.h"
 #include "storage/procarray.h"
 #include "utils/acl.h"
+#include "utils/backend_status.h"
+#include "utils/timestamp.h"
 #if PG_VERSION_NUM < 170000
 #include "storage/backendid.h"
 #include "storage/sinvaladt.h"
@@ -33,6 +35,33 @@ inline PGPROC* process_of(const VirtualTransactionId& id) {
 #else
   return BackendIdGetProc(id.backendId);
 #endif
+}
+
+// What pg_stat_activity says of a session. began is 0, and it is not idle, where the
+// server does not track that.
+struct SessionState {
+  TimestampTz began = 0;
+  bool is_idle = false;
+};
+
+inline SessionState find_state(int pid) {
+  SessionState state;
+  pgstat_clear_backend_activity_snapshot();
+  for (int i = 1; i <= pgstat_fetch_stat_numbackends(); ++i) {
+#if PG_VERSION_NUM >= 160000
+    const LocalPgBackendStatus* one = pgstat_get_local_beentry_by_index(i);
+#else
+    const LocalPgBackendStatus* one = pgstat_fetch_stat_local_beentry(i);
+#endif
+    if (one != nullptr && one->backendStatus.st_procpid == pid) {
+      const auto tracked = one->backendStatus.st_state;
+      state.began = one->backendStatus.st_state_start_timestamp;
+      state.is_idle = tracked == STATE_IDLE || tracked == STATE_IDLEINTRANSACTION ||
+                      tracked == STATE_IDLEINTRANSACTION_ABORTED;
+      break;
+    }
+  }
+  return state;
 }
 
 inline LocalTransactionId transaction_of(const PGPROC* process) {

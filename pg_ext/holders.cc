@@ -58,16 +58,6 @@ void drop_gone(Holders* holders) {
   holders->count = kept;
 }
 
-void drop_busy(Holders* holders) {
-  int kept = 0;
-  for (int i = 0; i < holders->count; ++i) {
-    if (waits_for_client(holders->ids[i])) {
-      holders->ids[kept++] = holders->ids[i];
-    }
-  }
-  holders->count = kept;
-}
-
 bool has_passed(TimestampTz since, int64_t ms) {
   return ms <= 0 || TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
                                                static_cast<int>(ms < INT_MAX ? ms : INT_MAX));
@@ -90,27 +80,54 @@ FENCE_FUNCTION(fence_pg_drain) {
   PG_RETURN_BOOL(superseded.count == 0);
 }
 
-// All that wait for their client from now on until evict_after has passed.
+// One look at each: ends those whose time is up and forgets them and those that are gone.
+// True while one is left whose time could run out before the deadline does.
+bool evict_due(Holders* holders, IdleWatch* watches, TimestampTz deadline, int64_t* ended) {
+  bool pending = false;
+  int kept = 0;
+  for (int i = 0; i < holders->count; ++i) {
+    const bool due = watches[i].is_due(holders->ids[i]);
+    if (is_gone(holders->ids[i])) {
+      continue;
+    }
+    if (due && end_idle_holder(holders->ids[i])) {
+      ++*ended;
+      continue;
+    }
+    const TimestampTz since = watches[i].since();
+    pending = pending || (!due && since != 0 && since <= deadline);
+    holders->ids[kept] = holders->ids[i];
+    watches[kept++] = watches[i];
+  }
+  holders->count = kept;
+  return pending;
+}
+
+// All that waited for their client when the call began, or came to it before
+// fence.evict_after had passed, if they go on to wait for that long.
 FENCE_FUNCTION(fence_pg_evict) {
   Arguments arguments(fcinfo);
   const OwnerCall call = read_owner(&arguments);
-  const TimestampTz begin = GetCurrentTimestamp();
-  Holders idle = find_asserting(call);
-  drop_busy(&idle);
-  while (idle.count > 0 && !has_passed(begin, settings.evict_after)) {
-    nap();
-    drop_busy(&idle);
-  }
+  const TimestampTz deadline =
+      TimestampTzPlusMilliseconds(GetCurrentTimestamp(), settings.evict_after);
+  Holders holders = find_asserting(call);
+  Holders signalled = holders;
+  const Size size = sizeof *holders.ids * static_cast<size_t>(holders.count);
+  signalled.ids = static_cast<VirtualTransactionId*>(palloc(size));
+  std::memcpy(signalled.ids, holders.ids, size);
+  auto* watches =
+      static_cast<IdleWatch*>(palloc0(sizeof(IdleWatch) * static_cast<size_t>(holders.count + 1)));
   int64_t ended = 0;
-  for (int i = 0; i < idle.count; ++i) {
-    ended += end_idle_holder(idle.ids[i]) ? 1 : 0;
+  while (evict_due(&holders, watches, deadline, &ended) ||
+         (holders.count > 0 && GetCurrentTimestamp() < deadline)) {
+    nap();
   }
   // They are gone when it returns, if the server is not too busy to end them.
-  const TimestampTz signalled = GetCurrentTimestamp();
-  drop_gone(&idle);
-  while (ended > 0 && idle.count > 0 && !has_passed(signalled, settings.evict_after)) {
+  const TimestampTz begin = GetCurrentTimestamp();
+  drop_gone(&signalled);
+  while (signalled.count > holders.count && !has_passed(begin, settings.evict_after)) {
     nap();
-    drop_gone(&idle);
+    drop_gone(&signalled);
   }
   PG_RETURN_INT64(ended);
 }

@@ -114,32 +114,6 @@ void nap() {
 
 namespace {
 
-// For how long the same holder has been seen to wait for its client.
-class IdleWatch {
- public:
-  // Ends its session when that is fence.evict_after.
-  void look(const Holders& holders) {
-    const TimestampTz now = GetCurrentTimestamp();
-    if (holders.count == 0 || !waits_for_client(holders.ids[0])) {
-      since_ = 0;
-      return;
-    }
-    if (since_ == 0 || !VirtualTransactionIdEquals(seen_, holders.ids[0])) {
-      seen_ = holders.ids[0];
-      since_ = now;
-      return;
-    }
-    if (TimestampDifferenceExceeds(since_, now, settings.evict_after)) {
-      end_idle_holder(seen_);
-      since_ = now;
-    }
-  }
-
- private:
-  VirtualTransactionId seen_{};
-  TimestampTz since_ = 0;
-};
-
 // Nobody sees who waits here for whom: a circle ends by this.
 [[noreturn]] void raise_claim_busy() {
   ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
@@ -165,7 +139,9 @@ void lock_for_claim(uint64_t hash) {
       raise_claim_busy();
     }
     const Holders holders = find_holders(queue, ExclusiveLock);
-    watch.look(holders);
+    if (holders.count > 0 && watch.is_due(holders.ids[0])) {
+      end_idle_holder(holders.ids[0]);
+    }
     pfree(holders.ids);
     nap();
   }
@@ -187,12 +163,23 @@ bool contains(const Holders& holders, const VirtualTransactionId& id) {
   return false;
 }
 
-bool waits_for_client(const VirtualTransactionId& id) {
-  const PGPROC* process = find_process(id);
-  return process != nullptr && in_client_wait(process);
-}
-
 bool is_gone(const VirtualTransactionId& id) { return VirtualXactLock(id, false); }
+
+bool IdleWatch::is_due(const VirtualTransactionId& id) {
+  const PGPROC* process = find_process(id);
+  if (process == nullptr || !in_client_wait(process)) {
+    since_ = 0;
+    return false;
+  }
+  const compat::SessionState state = compat::find_state(process->pid);
+  if (since_ == 0 || !VirtualTransactionIdEquals(id, id_) || state.began != state_began_) {
+    id_ = id;
+    state_began_ = state.began;
+    // In a pipeline it is "active" all the while: then it waits since now at least.
+    since_ = state.is_idle ? state.began : GetCurrentTimestamp();
+  }
+  return TimestampDifferenceExceeds(since_, GetCurrentTimestamp(), settings.evict_after);
+}
 
 bool end_idle_holder(const VirtualTransactionId& id) {
   const PGPROC* process = find_process(id);

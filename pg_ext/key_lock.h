@@ -7,6 +7,10 @@
 #include "pg_ext/record_name.h"
 #include "pg_ext/server.h"
 
+extern "C" {
+#include "utils/timestamp.h"
+}
+
 namespace fence {
 
 // The last field of the lock tag. 1 and 2 are the server's own advisory locks, 4 to
@@ -47,12 +51,25 @@ struct Holders {
 Holders find_holders(const LOCKTAG& tag, LOCKMODE mode);
 bool contains(const Holders& holders, const VirtualTransactionId& id);
 
+bool is_gone(const VirtualTransactionId& id);
+
 // Ends the session of a holder if it waits for its client right now. Never one that
 // commits, never a superuser's unless the caller is one.
 bool end_idle_holder(const VirtualTransactionId& id);
-// Whether it waits for its client right now; false too when it is gone.
-bool waits_for_client(const VirtualTransactionId& id);
-bool is_gone(const VirtualTransactionId& id);
+
+// For how long one holder has waited for its client, looked at every few milliseconds.
+class IdleWatch {
+ public:
+  // Whether the holder waits now and has waited for all of fence.evict_after.
+  bool is_due(const VirtualTransactionId& id);
+  // Since when, or 0: it was at work when last looked at.
+  TimestampTz since() const { return since_; }
+
+ private:
+  VirtualTransactionId id_{};
+  TimestampTz state_began_ = 0;  // changes with each statement, however short
+  TimestampTz since_ = 0;
+};
 
 // Sleeps for a few milliseconds; ends early, and by an error, when cancelled.
 void nap();

@@ -54,7 +54,7 @@ class Sqlite:
 class Postgresql:
     sources = ["core/*.cc", "pg_ext/*.cc", "sql/pg/*.sql"]
     target = "pg"
-    suites = ["conformance", "sql", "isolation", "pytest"]
+    suites = ["conformance", "sql", "isolation", "pytest", "stress"]
 
     @staticmethod
     def command(suite, report):
@@ -64,6 +64,9 @@ class Postgresql:
             return [*server, sys.executable, runner, "--engine", "postgresql", "--junit", report]
         if suite == "pytest":
             return [sys.executable, *PYTEST, f"--junitxml={report}", "regress/pg"]
+        if suite == "stress":
+            stress = ["-k", "appears_after", "regress/e2e/test_pg_stress.py"]
+            return [sys.executable, *PYTEST, f"--junitxml={report}", *stress]
         return [*server, TOP / "scripts/pg-regress", suite, report]
 
 
