@@ -9,6 +9,7 @@
 #include "pg_ext/transaction.h"
 
 extern "C" {
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/trigger.h"
 #include "utils/array.h"
@@ -20,6 +21,14 @@ namespace {
 
 const Reason not_a_trigger = {Code::configuration, "this function is the trigger of a view",
                               "INSERT INTO fence.fenced_append"};
+
+// It takes the columns by number, so on no other relation.
+bool is_on_our_view(const TriggerData* trigger) {
+  const Oid schema = get_namespace_oid("fence", true);
+  return TRIGGER_FIRED_INSTEAD(trigger->tg_event) && TRIGGER_FIRED_BY_INSERT(trigger->tg_event) &&
+         OidIsValid(schema) &&
+         RelationGetRelid(trigger->tg_relation) == get_relname_relid("fenced_append", schema);
+}
 
 void append_one(FunctionCallInfo call, Arguments arguments, NewEntry* entry) {
   check_not_doomed();
@@ -128,10 +137,11 @@ FENCE_FUNCTION(fence_pg_append_many) {
 
 // INSTEAD OF INSERT on the view fence.fenced_append: its columns are the arguments.
 FENCE_FUNCTION(fence_pg_append_row) {
-  if (!CALLED_AS_TRIGGER(fcinfo)) {
+  const auto* trigger =
+      CALLED_AS_TRIGGER(fcinfo) ? reinterpret_cast<const TriggerData*>(fcinfo->context) : nullptr;
+  if (trigger == nullptr || !is_on_our_view(trigger)) {
     raise_error(not_a_trigger);
   }
-  const auto* trigger = reinterpret_cast<const TriggerData*>(fcinfo->context);
   constexpr int columns = 6;
   NullableDatum values[columns];
   for (int i = 0; i < columns; ++i) {

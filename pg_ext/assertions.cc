@@ -77,13 +77,10 @@ void Assertions::release_level(int level) {
   }
 }
 
-void Assertions::drop_level(int level) {
-  while (count_ > 0 && all_[count_ - 1]->level >= level) {
-    const Assertion* gone = all_[--count_];
-    auto* bucket =
-        static_cast<Bucket*>(hash_search(by_hash_, &gone->name.hash, HASH_FIND, nullptr));
-    bucket->first = gone->next_of_hash;  // the newest of a bucket stands first
-  }
+void Assertions::drop_last() {
+  const Assertion* gone = all_[--count_];
+  auto* bucket = static_cast<Bucket*>(hash_search(by_hash_, &gone->name.hash, HASH_FIND, nullptr));
+  bucket->first = gone->next_of_hash;  // the newest of a bucket stands first
 }
 
 void Assertions::forget() { *this = Assertions(); }

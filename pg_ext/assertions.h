@@ -26,10 +26,19 @@ class Assertions {
   void add(const RecordName& name, const Claimant& claimant, int level);
   // A savepoint of that level was released, or rolled back.
   void release_level(int level);
-  void drop_level(int level);
+  // gone: called with each assertion that is dropped.
+  template <typename Gone>
+  void drop_level(int level, Gone gone) {
+    while (count_ > 0 && all_[count_ - 1]->level >= level) {
+      gone(*all_[count_ - 1]);
+      drop_last();
+    }
+  }
   void forget();
 
  private:
+  void drop_last();
+
   HTAB* by_hash_ = nullptr;
   Assertion** all_ = nullptr;
   int count_ = 0;

@@ -2,6 +2,10 @@
 
 #include "pg_ext/settings.h"
 
+extern "C" {
+#include "mb/pg_wchar.h"
+}
+
 namespace fence {
 
 namespace {
@@ -17,6 +21,41 @@ struct Texts {
   char detail[message_capacity];
   char hint[message_capacity];
 };
+
+// JSON in ASCII, for a client whose encoding may lack a letter of a name: it would get
+// an error about that instead of the refusal. text is UTF-8.
+void escape_letters(const char* text, TextSink* out) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text);
+  while (*at != '\0') {
+    if (*at < 0x80) {
+      out->put(static_cast<char>(*at++));
+      continue;
+    }
+    pg_wchar letter = utf8_to_unicode(at);
+    at += pg_utf_mblen(at);
+    char escape[16];
+    if (letter > 0xffff) {
+      letter -= 0x10000;
+      snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xd800 + (letter >> 10),
+               0xdc00 + (letter & 0x3ff));
+    } else {
+      snprintf(escape, sizeof escape, "\\u%04x", letter);
+    }
+    out->put(std::string_view(escape));
+  }
+}
+
+void render_detail_for_client(const Refusal& refusal, char* text, size_t capacity) {
+  TextSink sink(text, capacity);
+  if (pg_get_client_encoding() == PG_UTF8) {
+    render_detail(refusal, &sink);
+    return;
+  }
+  char utf8[message_capacity];
+  TextSink whole(utf8, sizeof utf8);
+  render_detail(refusal, &whole);
+  escape_letters(utf8, &sink);
+}
 
 // The server copies what it is given, so the texts may lie on the stack.
 [[noreturn]] void raise(Code code, const Texts& texts) {
@@ -34,12 +73,11 @@ struct Texts {
 void raise_error(const Refusal& refusal) {
   Texts texts;
   TextSink message(texts.message, sizeof texts.message);
-  TextSink detail(texts.detail, sizeof texts.detail);
   TextSink hint(texts.hint, sizeof texts.hint);
   message.put(rule_of(refusal.code()).name);
   message.put(": ");
   render_text(refusal, &message);
-  render_detail(refusal, &detail);
+  render_detail_for_client(refusal, texts.detail, sizeof texts.detail);
   render_hint(refusal, &hint);
   raise(refusal.code(), texts);
 }
@@ -54,12 +92,11 @@ void raise_error(const Reason& reason, int64_t number) {
 void raise_doomed(const Refusal& first) {
   Texts texts;
   TextSink message(texts.message, sizeof texts.message);
-  TextSink detail(texts.detail, sizeof texts.detail);
   TextSink hint(texts.hint, sizeof texts.hint);
   message.put(rule_of(Code::transaction_refused).name);
   message.put(": ");
   render_doomed_text(first, &message);
-  render_detail(first, &detail);
+  render_detail_for_client(first, texts.detail, sizeof texts.detail);
   render_doomed_hint(first, &hint);
   raise(Code::transaction_refused, texts);
 }

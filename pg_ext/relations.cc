@@ -29,7 +29,7 @@ void on_relation_change(Datum, Oid relation) {
   }
 }
 
-void on_membership_change(Datum, int, uint32) { ++generation; }
+void on_role_change(Datum, int, uint32) { ++generation; }
 
 Oid find(const char* name, Oid schema) {
   const Oid found = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
@@ -46,7 +46,8 @@ const Relations& relations() {
   static bool registered = false;
   if (!registered) {
     CacheRegisterRelcacheCallback(on_relation_change, 0);
-    CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, on_membership_change, 0);
+    CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, on_role_change, 0);
+    CacheRegisterSyscacheCallback(AUTHOID, on_role_change, 0);
     registered = true;
   }
   if (fresh) {

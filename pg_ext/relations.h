@@ -20,7 +20,7 @@ struct Relations {
 // Looked up anew after anything about them changed. ZF012 where they do not exist.
 const Relations& relations();
 
-// Rises with each change of fence_internal.access and of who is member of what.
+// Rises with each change of fence_internal.access, of roles, and of who is member of what.
 uint64_t access_generation();
 
 // One scan of an index of Fence's tables, and the row that it stands at. Whoever

@@ -62,7 +62,10 @@ void on_transaction_end(XactEvent event, void*) {
 
 void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
   if (event == SUBXACT_EVENT_ABORT_SUB) {
-    state.assertions.drop_level(GetCurrentTransactionNestLevel());
+    state.assertions.drop_level(GetCurrentTransactionNestLevel(), [](const Assertion& gone) {
+      let_go(key_tag(gone.name.hash), AccessShareLock);
+      let_go(claimant_tag(gone.name.hash, gone.claimant), AccessShareLock);
+    });
   } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
     state.assertions.release_level(GetCurrentTransactionNestLevel());
   }

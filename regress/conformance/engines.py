@@ -19,6 +19,7 @@ import pathlib
 import re
 import sqlite3
 import tempfile
+import uuid
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
@@ -98,4 +99,47 @@ class SqliteSession:
         return Refusal(found[1], json.loads(found[3]), found[2])
 
 
-ENGINES = {engine.name: engine for engine in (Sqlite,)}
+class Postgresql:
+    """Of the server that PGHOST and the like name: call it by `scripts/pg run`."""
+    name = "postgresql"
+
+    @contextlib.contextmanager
+    def session(self):
+        import psycopg  # pylint: disable=import-outside-toplevel (SQLite needs none of it)
+        database = f"conformance_{uuid.uuid4().hex}"
+        with psycopg.connect(dbname="postgres", autocommit=True) as administrator:
+            administrator.execute(f"CREATE DATABASE {database}")
+            try:
+                with psycopg.connect(dbname=database, autocommit=True) as connection:
+                    connection.execute("CREATE EXTENSION fence")
+                    connection.execute("SET search_path = fence, public")
+                    yield PostgresqlSession(connection)
+            finally:
+                administrator.execute(f"DROP DATABASE {database}")
+
+
+class PostgresqlSession:
+    def __init__(self, connection):
+        self.connection = connection
+
+    def execute(self, sql):
+        import psycopg  # pylint: disable=import-outside-toplevel
+        try:
+            cursor = self.connection.execute(sql)
+        except psycopg.Error as error:
+            return self.take_apart(error)
+        if cursor.description is None:
+            return Done()
+        return Rows(cursor.fetchall())
+
+    @staticmethod
+    def take_apart(error):
+        state = error.sqlstate or ""
+        if not state.startswith("ZF"):
+            return Failure(f"{state} {error}")
+        said = error.diag
+        return Refusal(f"{state} {said.message_primary}", json.loads(said.message_detail),
+                       said.message_hint)
+
+
+ENGINES = {engine.name: engine for engine in (Sqlite, Postgresql)}

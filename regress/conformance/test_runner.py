@@ -1,5 +1,6 @@
 """The runner of the conformance files: a wrong answer never passes."""
 import pathlib
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -21,10 +22,18 @@ def make_folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *arguments):
+@pytest.fixture(name="engine", params=["sqlite", "postgresql"])
+def make_engine(request):
+    """Given an engine: the arguments that name it, and the environment that it needs."""
+    if request.param == "sqlite":
+        return ["--engine", request.param], None
+    return ["--engine", request.param], request.getfixturevalue("server").environment()
+
+
+def run(folder, *arguments, environment=None):
     """When the runner runs there: (exit status, what it printed)."""
     done = subprocess.run([sys.executable, RUN, "--folder", folder, *arguments],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=60, check=False, env=environment)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -100,11 +109,13 @@ def test_update_writes_what_then_passes(folder):
     assert run(folder)[0] == 0
 
 
-def test_error_of_the_engine_is_never_an_expected_result(folder):
+def test_error_of_the_engine_is_never_an_expected_result(folder, engine):
+    arguments, environment = engine
     (folder / "claim.sql").write_text("SELECT a FROM nowhere;\n")
-    status, output = run(folder, "--update")
+    status, output = run(folder, "--update", *arguments, environment=environment)
     assert status == 1
-    assert "an error that is not Fence's: no such table: nowhere" in output
+    assert "an error that is not Fence's: " in output
+    assert re.search('no such table: nowhere|42P01 relation "nowhere" does not exist', output)
     assert "statement: SELECT a FROM nowhere;" in output
     assert (folder / "expected/claim.out").read_text() == CLAIM_OUT
 
@@ -116,16 +127,25 @@ def test_statement_without_an_end_fails(folder):
     assert "no semicolon ends the statement: SELECT 2" in output
 
 
-def test_each_file_starts_on_a_fresh_database(folder):
+def test_each_file_starts_on_a_fresh_database(folder, engine):
+    arguments, environment = engine
     (folder / "again.sql").write_text(CLAIM)
     (folder / "expected/again.out").write_text(CLAIM_OUT)
     (folder / "look.sql").write_text("SELECT count(*) FROM oplog_metadata;\n")
     (folder / "expected/look.out").write_text("SELECT count(*) FROM oplog_metadata;\n0\n")
-    status, output = run(folder)
+    status, output = run(folder, *arguments, environment=environment)
     assert status == 0, output
 
 
-def test_values_and_refusals_are_shown_one_way_for_every_engine(folder):
+def test_databases_are_removed(folder, server):
+    (folder / "broken.sql").write_text("SELECT a FROM nowhere;\n")
+    status, output = run(folder, "--engine", "postgresql", environment=server.environment())
+    assert status == 1 and "claim: ok" in output
+    assert server.sql("SELECT datname FROM pg_database WHERE datname ~ 'conformance'") == ""
+
+
+def test_values_and_refusals_are_shown_one_way_for_every_engine(folder, engine):
+    arguments, environment = engine
     (folder / "claim.sql").write_text(CLAIM + """\
 SELECT fenced_append('n', 'k', 4, :w1, 1, 'a;
 b');
@@ -138,9 +158,10 @@ BEGIN;
 ROLLBACK;
 SELECT oplog_metadata_upsert('n', 'k', 4, 'me');
 """)
-    assert run(folder, "--update")[0] == 1, "a semicolon at the end of a line ends a statement"
+    assert run(folder, "--update", *arguments, environment=environment)[0] == 1, \
+        "a semicolon at the end of a line ends a statement"
     (folder / "claim.sql").write_text((folder / "claim.sql").read_text().replace("a;\n", "a; "))
-    assert run(folder, "--update")[0] == 0
+    assert run(folder, "--update", *arguments, environment=environment)[0] == 0
     lines = (folder / "expected/claim.out").read_text().splitlines()
     echoed = ("--", "SELECT", "BEGIN", "ROLLBACK")
     assert [line for line in lines if not line.startswith(echoed)] == [

@@ -61,3 +61,6 @@ LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_append_row';
 COMMENT ON FUNCTION fence_internal.append_row() IS 'Trigger: appends the row as fenced_append does';
 CREATE TRIGGER append_row INSTEAD OF INSERT ON fence.fenced_append
 FOR EACH ROW EXECUTE FUNCTION fence_internal.append_row();
+-- ALWAYS, or rows would be lost in silence under session_replication_role = replica. ALTER
+-- TABLE does not take that for a view.
+UPDATE pg_catalog.pg_trigger SET tgenabled = 'A' WHERE tgrelid OPERATOR(pg_catalog.=) 'fence.fenced_append'::pg_catalog.regclass; -- layer: always_trigger

@@ -30,7 +30,8 @@ BEGIN
     ' fence.fence_holders TO %I', role);
   IF may_write THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);
-    EXECUTE format('GRANT INSERT ON fence.fenced_append TO %I', role);
+    -- SELECT for RETURNING; it shows nothing.
+    EXECUTE format('GRANT INSERT, SELECT ON fence.fenced_append TO %I', role);
   END IF;
 END
 $$;
@@ -70,4 +71,7 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.gr
 COMMENT ON FUNCTION fence.fence_grant_reader(name) IS
 'Lets the role read all logs. For the owner of Fence and superusers';
 
+-- Functions by default, the rest where ALTER DEFAULT PRIVILEGES gave it.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
+REVOKE ALL ON ALL TABLES IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
+REVOKE ALL ON SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
