@@ -51,7 +51,7 @@ Place place_of(TupleTableSlot* row, const NewEntry& wanted) {
 // By the transaction that had stored it, which may still be open: it never counts.
 bool was_taken_back(TupleTableSlot* row) {
   bool should_free = false;
-  const HeapTupleHeader header = ExecFetchSlotHeapTuple(row, false, &should_free)->t_data;
+  const HeapTupleHeaderData* header = ExecFetchSlotHeapTuple(row, false, &should_free)->t_data;
   return (header->t_infomask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) == 0 &&
          !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) &&
          HeapTupleHeaderGetRawXmin(header) == HeapTupleHeaderGetRawXmax(header);
