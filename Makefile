@@ -268,12 +268,16 @@ check-majors-headers:  ## pg_ext/ against the headers of PostgreSQL 17 and 18, a
 
 SANITIZE := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1
-check-sanitize:  ## the C++ tests under AddressSanitizer and UBSan
+# A server that was not built for it does not start under AddressSanitizer.
+UBSAN := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
+check-sanitize:  ## the tests under AddressSanitizer and UBSan; PostgreSQL's under UBSan
 	$(BEGIN)
 	$(STEP) build -- $(call variant,asan) CXXFLAGS='-O1 -g' EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
 	$(STEP) unit -- $(call sanitized,unit)
 	$(STEP) sqlite -- $(call sanitized,sqlite)
 	$(STEP) attack -- $(call sanitized,attack)
+	$(STEP) build-pg -- $(call variant,ubsan) CXXFLAGS='-O1 -g' EXTRA_CXXFLAGS='$(UBSAN)' EXTRA_LDFLAGS='$(UBSAN)' pg
+	$(STEP) pg -- env BUILD=$(BUILD)/ubsan scripts/pg run scripts/pg-regress sql $(HERE)/pg/regress.xml
 	$(SUMMARY)
 
 VALGRIND := valgrind --quiet --error-exitcode=1 --leak-check=full \

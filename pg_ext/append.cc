@@ -104,7 +104,7 @@ int64_t run_append(FunctionCallInfo call, const AppendCall& append) {
   LogEnd end;
   if (append.expected_last.known) {
     // Two sessions of one owner that compare do so one after the other.
-    hold_lock(claimant_tag(name.hash, claimant), ExclusiveLock);
+    hold_lock_in_savepoint(claimant_tag(name.hash, claimant), ExclusiveLock);
     end = find_end(append, record);
   }
   int64_t stored = 0;

@@ -99,6 +99,10 @@ void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms) {
   AtEOXact_GUC(true, level);
 }
 
+void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode) {
+  LockAcquire(&tag, mode, false, false);
+}
+
 void let_go(const LOCKTAG& tag, LOCKMODE mode) {
   ResourceOwner outer = CurrentResourceOwner;
   CurrentResourceOwner = TopTransactionResourceOwner;

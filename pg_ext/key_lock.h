@@ -28,13 +28,15 @@ LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant);
 // The hash that stands in that tag.
 uint64_t claimant_hash(uint64_t hash, const Claimant& claimant);
 
-// All of these are held to the end of the transaction, whatever becomes of savepoints.
+// But for one, these are held to the end of the transaction, whatever becomes of savepoints.
 
 // Waits without a bound of its own (lock_timeout holds).
 void hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 // Waits at most timeout_ms, then 55P03.
 void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms);
+// To the end of the transaction or of the savepoint that it is taken under.
+void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode);
 // Before the end of the transaction.
 void let_go(const LOCKTAG& tag, LOCKMODE mode);
 
