@@ -252,7 +252,7 @@ check-lint: sqlite pg  ## format, static analysis, clang, symbols, scripts
 	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
 	$(STEP) tidy -- scripts/run-tidy $(CORE) $(EXT) -- $(TIDY_FLAGS)
 	$(STEP) tidy-pg -- scripts/run-tidy $(wildcard pg_ext/*.cc) -- $(PG_SYNTAX) -isystem $(shell $(PG_CONFIG) --includedir-server)
-	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O1 sqlite pg tests
+	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O0 sqlite pg tests
 	$(OWN) headers -- scripts/pg-headers $(HERE)/headers.xml $(PG_SYNTAX)
 	$(STEP) symbols -- scripts/check-symbols sqlite $(BUILD)/sqlite
 	$(STEP) symbols-pg -- scripts/check-symbols pg $(BUILD)/pg
@@ -272,11 +272,11 @@ sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD
 UBSAN := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
 check-sanitize:  ## the tests under AddressSanitizer and UBSan; PostgreSQL's under UBSan
 	$(BEGIN)
-	$(STEP) build -- $(call variant,asan) CXXFLAGS='-O1 -g' EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
+	$(STEP) build -- $(call variant,asan) CXXFLAGS='-O1 -g1' EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
 	$(STEP) unit -- $(call sanitized,unit)
 	$(STEP) sqlite -- $(call sanitized,sqlite)
 	$(STEP) attack -- $(call sanitized,attack)
-	$(STEP) build-pg -- $(call variant,ubsan) CXXFLAGS='-O1 -g' EXTRA_CXXFLAGS='$(UBSAN)' EXTRA_LDFLAGS='$(UBSAN)' pg
+	$(STEP) build-pg -- $(call variant,ubsan) CXXFLAGS='-O1 -g1' EXTRA_CXXFLAGS='$(UBSAN)' EXTRA_LDFLAGS='$(UBSAN)' pg
 	$(STEP) pg -- env BUILD=$(BUILD)/ubsan scripts/pg run scripts/pg-regress sql $(HERE)/pg/regress.xml
 	$(SUMMARY)
 
