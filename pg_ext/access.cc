@@ -5,6 +5,7 @@
 #include "core/layer.h"
 #include "core/name.h"
 #include "pg_ext/compat.h"
+#include "pg_ext/failure.h"
 #include "pg_ext/relations.h"
 
 extern "C" {
@@ -20,6 +21,7 @@ enum class Right : unsigned char { read, write };
 
 // The columns of fence_internal.access, in its order (sql/pg/20-tables.sql).
 enum Column { column_role, column_namespace, column_may_write, column_count };
+static_assert(column_count == access_columns, "as many as the table has");
 
 bool gives(TupleTableSlot* row, std::string_view ns, Right right) {
   slot_getallattrs(row);
@@ -37,7 +39,7 @@ bool gives(TupleTableSlot* row, std::string_view ns, Right right) {
 }
 
 bool is_granted(std::string_view ns, Right right) {
-  Relation table = table_open(relations().access, AccessShareLock);
+  Relation table = open_table(relations().access, AccessShareLock);
   TupleTableSlot* row = table_slot_create(table, nullptr);
   TableScanDesc scan = table_beginscan(table, SnapshotSelf, 0, nullptr);
   bool found = false;
@@ -64,7 +66,7 @@ Answer last;
 bool may(std::string_view ns, Right right) {
   AcceptInvalidationMessages();  // what was revoked holds in open transactions, too
   const Oid role = GetUserId();
-  const Oid table = relations().access;  // counts changes as well
+  const Oid table = relations().access.table;
   if (last.role == role && last.generation == access_generation() && last.right == right &&
       std::string_view(last.ns, last.size) == ns) {
     return last.yes;
@@ -86,9 +88,11 @@ bool may(std::string_view ns, Right right) {
 }
 
 void deny(std::string_view ns, const char* function) {
+  char shown[6 * longest_name + 1];
+  TextSink sink(shown, sizeof shown);
+  put_for_client(ns, &sink);
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("permission denied for namespace \"%.*s\"", static_cast<int>(ns.size()),
-                         ns.data()),
+                  errmsg("permission denied for namespace \"%s\"", shown),
                   errhint("An administrator can call %s.", function), errhidestmt(true),
                   errhidecontext(true)));  // the writer stands in both
 }

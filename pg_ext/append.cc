@@ -120,6 +120,9 @@ int64_t run_append(FunctionCallInfo call, const AppendCall& append) {
       refuse_entry(append, *reason, end.last_ever());
     }
   }
+  if (stored < append.count && synchronous_commit > SYNCHRONOUS_COMMIT_OFF) {
+    flush_with_this_transaction();
+  }
   if (bare) {
     check_owner_finally(name, claimant);
   }

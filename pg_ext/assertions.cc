@@ -81,6 +81,7 @@ void Assertions::drop_last() {
   const Assertion* gone = all_[--count_];
   auto* bucket = static_cast<Bucket*>(hash_search(by_hash_, &gone->name.hash, HASH_FIND, nullptr));
   bucket->first = gone->next_of_hash;  // the newest of a bucket stands first
+  pfree(all_[count_]);
 }
 
 void Assertions::forget() { *this = Assertions(); }

@@ -7,6 +7,7 @@ extern "C" {
 #include "tcop/dest.h"
 #include "tcop/pquery.h"
 #include "tcop/tcopprot.h"
+#include "utils/guc.h"
 #include "utils/portal.h"
 }
 
@@ -67,13 +68,16 @@ bool in_pipeline() { return (MyXactFlags & XACT_FLAGS_PIPELINING) != 0; }
 bool is_bare_call(FunctionCallInfo call) {
   // What an argument wrote may have left triggers to the commit, which may wait.
   const bool written = TransactionIdIsValid(GetTopTransactionIdIfAny());
-  return in_autocommit() && !in_pipeline() && !has_assertions() && !written &&
+  // A client that asked for more than notices is sent messages in the middle of a commit.
+  const bool chatty = client_min_messages < NOTICE;
+  return in_autocommit() && !in_pipeline() && !has_assertions() && !written && !chatty &&
          is_whole_statement(call) && (is_simple_query() || has_sync_at_hand());
 }
 
 void commit_before_report() {
+  // In a COPY the server takes no notice of a Sync.
   if (in_autocommit() && !in_pipeline() && ActivePortal != nullptr && !is_simple_query() &&
-      has_sync_at_hand()) {
+      ActivePortal->commandTag != CMDTAG_COPY && has_sync_at_hand()) {
     commit_at_once();
   }
 }

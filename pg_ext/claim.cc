@@ -105,6 +105,7 @@ bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refus
     }
   }
   note_claim();
+  commit_at_once();  // also where it is refused: the locks are not for keeping
   if (layer(Layer::claim_lock)) {
     lock_all(calls, count);
   }
@@ -115,9 +116,8 @@ bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refus
   }
   FENCE_FAILPOINT("claim.stored");
   if (layer(Layer::durable_claim)) {
-    ForceSyncCommit();
+    flush_with_this_transaction();
   }
-  commit_at_once();
   return true;
 }
 

@@ -24,6 +24,7 @@ enum Column {
   column_payload,
   column_count
 };
+static_assert(column_count == entry_columns, "as many as the table has");
 
 int64_t number_at(TupleTableSlot* row, Column column) {
   bool is_null = false;
@@ -77,7 +78,7 @@ void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]) {
 
 Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born) {
   Place place;
-  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  IndexScan scan(relations().entry);
   scan_key(&scan, name);
   scan.equal(wanted.idx);
   scan.begin(SnapshotSelf);
@@ -92,7 +93,7 @@ Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born) {
 
 Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epoch) {
   Place place;
-  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  IndexScan scan(relations().entry);
   scan_key(&scan, name);
   scan.equal(wanted.idx);
   scan.equal(epoch);
@@ -106,7 +107,7 @@ Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epo
 
 int64_t find_last(const RecordName& name, int64_t born, int64_t above) {
   int64_t last = -1;
-  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  IndexScan scan(relations().entry);
   scan_key(&scan, name);
   scan.above(above);
   scan.begin(SnapshotSelf);
@@ -121,7 +122,7 @@ int64_t find_last(const RecordName& name, int64_t born, int64_t above) {
 
 EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)
     : name_(name), ns_(text_datum(name.ns)), key_(text_datum(name.key)), epoch_(epoch) {
-  Relation table = table_open(relations().entry, RowExclusiveLock);
+  Relation table = open_table(relations().entry, RowExclusiveLock);
   state_ = CreateExecutorState();
   target_ = makeNode(ResultRelInfo);
   InitResultRelInfo(target_, table, 1, nullptr, 0);
@@ -163,7 +164,7 @@ EntryWriter::Other EntryWriter::find_other(const NewEntry& entry) {
   Other other{Standing::none, false, InvalidTransactionId, {}};
   SnapshotData dirty;
   InitDirtySnapshot(dirty);
-  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  IndexScan scan(relations().entry);
   scan_key(&scan, name_);
   scan.equal(entry.idx);
   scan.equal(epoch_);

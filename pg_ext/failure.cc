@@ -22,39 +22,12 @@ struct Texts {
   char hint[message_capacity];
 };
 
-// JSON in ASCII, for a client whose encoding may lack a letter of a name: it would get
-// an error about that instead of the refusal. text is UTF-8.
-void escape_letters(const char* text, TextSink* out) {
-  const auto* at = reinterpret_cast<const unsigned char*>(text);
-  while (*at != '\0') {
-    if (*at < 0x80) {
-      out->put(static_cast<char>(*at++));
-      continue;
-    }
-    pg_wchar letter = utf8_to_unicode(at);
-    at += pg_utf_mblen(at);
-    char escape[16];
-    if (letter > 0xffff) {
-      letter -= 0x10000;
-      snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xd800 + (letter >> 10),
-               0xdc00 + (letter & 0x3ff));
-    } else {
-      snprintf(escape, sizeof escape, "\\u%04x", letter);
-    }
-    out->put(std::string_view(escape));
-  }
-}
-
 void render_detail_for_client(const Refusal& refusal, char* text, size_t capacity) {
-  TextSink sink(text, capacity);
-  if (pg_get_client_encoding() == PG_UTF8) {
-    render_detail(refusal, &sink);
-    return;
-  }
   char utf8[message_capacity];
   TextSink whole(utf8, sizeof utf8);
   render_detail(refusal, &whole);
-  escape_letters(utf8, &sink);
+  TextSink sink(text, capacity);
+  put_for_client({utf8, whole.size()}, &sink);
 }
 
 // The server copies what it is given, so the texts may lie on the stack.
@@ -68,7 +41,38 @@ void render_detail_for_client(const Refusal& refusal, char* text, size_t capacit
   pg_unreachable();
 }
 
+void put_escape(pg_wchar letter, TextSink* out) {
+  char escape[16];
+  if (letter > 0xffff) {
+    letter -= 0x10000;
+    snprintf(escape, sizeof escape, "\\u%04x\\u%04x", 0xd800 + (letter >> 10),
+             0xdc00 + (letter & 0x3ff));
+  } else {
+    snprintf(escape, sizeof escape, "\\u%04x", letter);
+  }
+  out->put(std::string_view(escape));
+}
+
 }  // namespace
+
+// It would get an error about the letter instead of the refusal.
+void put_for_client(std::string_view text, TextSink* out) {
+  if (pg_get_client_encoding() == PG_UTF8) {
+    out->put(text);
+    return;
+  }
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto* letter = reinterpret_cast<const unsigned char*>(text.data() + at);
+    if (*letter < 0x80) {
+      out->put(text[at]);
+      ++at;
+      continue;
+    }
+    put_escape(utf8_to_unicode(letter), out);
+    at += static_cast<size_t>(pg_utf_mblen(letter));
+  }
+}
 
 void raise_error(const Refusal& refusal) {
   Texts texts;

@@ -15,6 +15,10 @@ namespace fence {
 // The same for a transaction that cannot commit any more (ZF009).
 [[noreturn]] void raise_doomed(const Refusal& first);
 
+// UTF-8 as the client can take it: as it is, or with JSON escapes for letters that its
+// encoding may lack.
+void put_for_client(std::string_view text, TextSink* out);
+
 // One LOG line about a refusal of ownership, which survives whatever becomes of the
 // error. Says nothing that lets a reader of the log write as somebody else.
 void log_refusal(const Refusal& refusal);

@@ -30,7 +30,7 @@ const TriggerData* own_trigger(FunctionCallInfo call) {
   const auto* trigger =
       CALLED_AS_TRIGGER(call) ? reinterpret_cast<const TriggerData*>(call->context) : nullptr;
   if (trigger == nullptr ||
-      RelationGetNamespace(trigger->tg_relation) != get_rel_namespace(relations().record)) {
+      RelationGetNamespace(trigger->tg_relation) != get_rel_namespace(relations().record.table)) {
     raise_error(not_a_trigger);
   }
   return trigger;

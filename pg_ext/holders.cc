@@ -2,13 +2,14 @@
 #include "core/argument.h"
 #include "pg_ext/access.h"
 #include "pg_ext/arguments.h"
+#include "pg_ext/clock.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/settings.h"
 #include "pg_ext/transaction.h"
 
 extern "C" {
-#include "utils/timestamp.h"
+#include "tcop/utility.h"
 }
 
 namespace fence {
@@ -18,6 +19,7 @@ namespace {
 // As current owner, or not at all.
 OwnerCall read_owner(Arguments* arguments) {
   check_not_doomed();
+  PreventCommandDuringRecovery("this call");  // a standby does not see the primary's locks
   const OwnerCall call = arguments->owner_call();
   check_is_writer(call.name.ns);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
@@ -58,10 +60,7 @@ void drop_gone(Holders* holders) {
   holders->count = kept;
 }
 
-bool has_passed(TimestampTz since, int64_t ms) {
-  return ms <= 0 || TimestampDifferenceExceeds(since, GetCurrentTimestamp(),
-                                               static_cast<int>(ms < INT_MAX ? ms : INT_MAX));
-}
+bool has_passed(int64_t since, int64_t ms) { return monotonic_ms() - since >= ms; }
 
 }  // namespace
 
@@ -70,7 +69,7 @@ FENCE_FUNCTION(fence_pg_drain) {
   Arguments arguments(fcinfo);
   const OwnerCall call = read_owner(&arguments);
   const int64_t timeout_ms = arguments.number(4, reasons::bad_timeout);
-  const TimestampTz begin = GetCurrentTimestamp();
+  const int64_t begin = monotonic_ms();
   Holders superseded = find_superseded(call);
   drop_gone(&superseded);
   while (superseded.count > 0 && !has_passed(begin, timeout_ms)) {
@@ -82,7 +81,7 @@ FENCE_FUNCTION(fence_pg_drain) {
 
 // One look at each: ends those whose time is up and forgets them and those that are gone.
 // True while one is left whose time could run out before the deadline does.
-bool evict_due(Holders* holders, IdleWatch* watches, TimestampTz deadline, int64_t* ended) {
+bool evict_due(Holders* holders, IdleWatch* watches, int64_t deadline, int64_t* ended) {
   bool pending = false;
   int kept = 0;
   for (int i = 0; i < holders->count; ++i) {
@@ -94,7 +93,7 @@ bool evict_due(Holders* holders, IdleWatch* watches, TimestampTz deadline, int64
       ++*ended;
       continue;
     }
-    const TimestampTz since = watches[i].since();
+    const int64_t since = watches[i].since();
     pending = pending || (!due && since != 0 && since <= deadline);
     holders->ids[kept] = holders->ids[i];
     watches[kept++] = watches[i];
@@ -108,8 +107,7 @@ bool evict_due(Holders* holders, IdleWatch* watches, TimestampTz deadline, int64
 FENCE_FUNCTION(fence_pg_evict) {
   Arguments arguments(fcinfo);
   const OwnerCall call = read_owner(&arguments);
-  const TimestampTz deadline =
-      TimestampTzPlusMilliseconds(GetCurrentTimestamp(), settings.evict_after);
+  const int64_t deadline = monotonic_ms() + settings.evict_after;
   Holders holders = find_asserting(call);
   Holders signalled = holders;
   const Size size = sizeof *holders.ids * static_cast<size_t>(holders.count);
@@ -119,11 +117,11 @@ FENCE_FUNCTION(fence_pg_evict) {
       static_cast<IdleWatch*>(palloc0(sizeof(IdleWatch) * static_cast<size_t>(holders.count + 1)));
   int64_t ended = 0;
   while (evict_due(&holders, watches, deadline, &ended) ||
-         (holders.count > 0 && GetCurrentTimestamp() < deadline)) {
+         (holders.count > 0 && monotonic_ms() < deadline)) {
     nap();
   }
   // They are gone when it returns, if the server is not too busy to end them.
-  const TimestampTz begin = GetCurrentTimestamp();
+  const int64_t begin = monotonic_ms();
   drop_gone(&signalled);
   while (signalled.count > holders.count && !has_passed(begin, settings.evict_after)) {
     nap();

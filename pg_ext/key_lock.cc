@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "core/siphash.h"
+#include "pg_ext/clock.h"
 #include "pg_ext/compat.h"
 #include "pg_ext/settings.h"
 
@@ -135,11 +136,10 @@ namespace {
 // through stands in the server's fair queue, behind at most the commits under way.
 void lock_for_claim(uint64_t hash) {
   const LOCKTAG queue = make_tag(hash, tag_claim_queue);
-  const TimestampTz begin = GetCurrentTimestamp();
+  const int64_t begin = monotonic_ms();
   IdleWatch watch;
   while (!try_hold_lock(queue, ExclusiveLock)) {
-    if (TimestampDifferenceExceeds(begin, GetCurrentTimestamp(),
-                                   settings.evict_after + settings.commit_wait)) {
+    if (monotonic_ms() - begin > settings.evict_after + settings.commit_wait) {
       raise_claim_busy();
     }
     const Holders holders = find_holders(queue, ExclusiveLock);
@@ -180,9 +180,11 @@ bool IdleWatch::is_due(const VirtualTransactionId& id) {
     id_ = id;
     state_began_ = state.began;
     // In a pipeline it is "active" all the while: then it waits since now at least.
-    since_ = state.is_idle ? state.began : GetCurrentTimestamp();
+    const long waited =
+        state.is_idle ? TimestampDifferenceMilliseconds(state.began, GetCurrentTimestamp()) : 0;
+    since_ = monotonic_ms() - waited;
   }
-  return TimestampDifferenceExceeds(since_, GetCurrentTimestamp(), settings.evict_after);
+  return monotonic_ms() - since_ > settings.evict_after;
 }
 
 bool end_idle_holder(const VirtualTransactionId& id) {

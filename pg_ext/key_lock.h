@@ -64,13 +64,13 @@ class IdleWatch {
  public:
   // Whether the holder waits now and has waited for all of fence.evict_after.
   bool is_due(const VirtualTransactionId& id);
-  // Since when, or 0: it was at work when last looked at.
-  TimestampTz since() const { return since_; }
+  // Since when (see clock.h), or 0: it was at work when last looked at.
+  int64_t since() const { return since_; }
 
  private:
   VirtualTransactionId id_{};
   TimestampTz state_began_ = 0;  // changes with each statement, however short
-  TimestampTz since_ = 0;
+  int64_t since_ = 0;
 };
 
 // Sleeps for a few milliseconds; ends early, and by an error, when cancelled.

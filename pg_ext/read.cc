@@ -32,7 +32,7 @@ bool in_snapshot(const IndexScan& scan) {
 
 Visible find_visible(const RecordName& name) {
   Visible visible;
-  IndexScan scan(relations().record, relations().record_key, AccessShareLock);
+  IndexScan scan(relations().record);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.begin(SnapshotAny);
@@ -58,7 +58,7 @@ void scan_entries(const RecordName& name, int64_t from, int64_t to, Take take) {
     return;
   }
   const int64_t first = from > visible.trimmed ? from : visible.trimmed + 1;
-  IndexScan scan(relations().entry, relations().entry_key, AccessShareLock);
+  IndexScan scan(relations().entry);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.at_least(first);
@@ -155,7 +155,7 @@ FENCE_FUNCTION(fence_pg_extent) {
 // tag): of the namespaces that the caller may read.
 FENCE_FUNCTION(fence_pg_records) {
   Rows rows(fcinfo);
-  Relation table = table_open(relations().record, AccessShareLock);
+  Relation table = open_table(relations().record, AccessShareLock);
   TupleTableSlot* row = table_slot_create(table, nullptr);
   TableScanDesc scan = table_beginscan(table, SnapshotAny, 0, nullptr);
   while (table_scan_getnextslot(scan, ForwardScanDirection, row)) {

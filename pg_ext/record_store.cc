@@ -32,6 +32,7 @@ enum Column {
   column_lineage,
   column_count
 };
+static_assert(column_count == record_columns, "as many as the table has");
 
 int64_t number_at(TupleTableSlot* row, Column column) {
   return DatumGetInt64(row->tts_values[column]);
@@ -72,7 +73,7 @@ namespace {
 
 StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
   StoredRecord record;
-  IndexScan scan(relations().record, relations().record_key, AccessShareLock);
+  IndexScan scan(relations().record);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.begin(snapshot);
@@ -84,6 +85,11 @@ StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
 }
 
 }  // namespace
+
+void flush_with_this_transaction() {
+  GetTopTransactionId();  // else there is no commit record, and nothing to flush
+  ForceSyncCommit();
+}
 
 StoredRecord read_record(const RecordName& name, Reading reading) {
   if (reading == Reading::locked) {
@@ -112,7 +118,7 @@ Refusal refusal_by(const StoredRecord& record, const RecordName& name, const Cla
 }
 
 void write_record(const RecordName& name, const StoredRecord& record) {
-  Relation table = table_open(relations().record, RowExclusiveLock);
+  Relation table = open_table(relations().record, RowExclusiveLock);
   Datum values[column_count] = {};
   bool nulls[column_count] = {};
   values[column_namespace] = text_datum(name.ns);

@@ -27,6 +27,10 @@ enum class Reading : unsigned char {
   locked,    // this transaction holds Share or Exclusive on the key
 };
 
+// Flushes the log of the server up to the end of this transaction at its commit, also
+// where it wrote nothing: what it answers with may rest on commits that are not flushed.
+void flush_with_this_transaction();
+
 // What is committed now, whatever snapshot the caller has. Serializable transactions
 // do not come to depend on it.
 StoredRecord read_record(const RecordName& name, Reading reading);

@@ -15,26 +15,35 @@ namespace {
 
 const Reason not_created = {Code::configuration, "Fence is not installed in this database",
                             "CREATE EXTENSION fence"};
+const Reason versions_differ = {
+    Code::configuration, "the library and the tables of Fence are of different versions",
+    "connect anew; if that does not help, ALTER EXTENSION fence UPDATE"};
 
 Relations known;
-bool fresh = false;
-uint64_t generation = 1;
+uint64_t changes = 1;    // of any of them, of roles and rights
+uint64_t looked_up = 0;  // known is right as of that many changes
 
-// A flag and nothing else: it may come in the middle of a call that uses the numbers.
+bool is_ours(Oid relation) {
+  for (const OwnTable* own : {&known.record, &known.entry, &known.access}) {
+    if (relation == own->table || relation == own->key) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Counts and nothing else: it may come in the middle of a call that uses the numbers.
 void on_relation_change(Datum, Oid relation) {
-  if (relation == InvalidOid || relation == known.record || relation == known.record_key ||
-      relation == known.entry || relation == known.entry_key || relation == known.access) {
-    fresh = false;
-    ++generation;
+  if (relation == InvalidOid || is_ours(relation)) {
+    ++changes;
   }
 }
 
-void on_role_change(Datum, int, uint32) { ++generation; }
+void on_role_change(Datum, int, uint32) { ++changes; }
 
 Oid find(const char* name, Oid schema) {
   const Oid found = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
   if (!OidIsValid(found)) {
-    fresh = false;
     raise_error(not_created);
   }
   return found;
@@ -50,29 +59,40 @@ const Relations& relations() {
     CacheRegisterSyscacheCallback(AUTHOID, on_role_change, 0);
     registered = true;
   }
-  if (fresh) {
+  if (looked_up == changes) {
     return known;
   }
-  fresh = true;
+  // The look-ups may fail, and may bring news themselves: then it is done again.
+  const uint64_t before = changes;
   const Oid schema = get_namespace_oid("fence_internal", true);
   Relations found;
-  found.record = find("record", schema);
-  found.record_key = find("record_pkey", schema);
-  found.entry = find("entry", schema);
-  found.entry_key = find("entry_pkey", schema);
-  found.access = find("access", schema);
+  found.record = {find("record", schema), find("record_pkey", schema), record_columns};
+  found.entry = {find("entry", schema), find("entry_pkey", schema), entry_columns};
+  found.access = {find("access", schema), InvalidOid, access_columns};
   known = found;
+  looked_up = before;
   return known;
 }
 
-uint64_t access_generation() { return generation; }
+Relation open_table(const OwnTable& own, LOCKMODE lock) {
+  Relation table = table_open(own.table, lock);
+  if (RelationGetNumberOfAttributes(table) != own.columns) {
+    raise_error(versions_differ);
+  }
+  return table;
+}
+
+uint64_t access_generation() { return changes; }
 
 Datum text_datum(std::string_view bytes) {
   return PointerGetDatum(cstring_to_text_with_len(bytes.data(), static_cast<int>(bytes.size())));
 }
 
-IndexScan::IndexScan(Oid table, Oid index, LOCKMODE lock)
-    : table_(table_open(table, lock)), index_(index_open(index, AccessShareLock)) {}
+// The index only once the table is locked: it may have been built anew meanwhile.
+IndexScan::IndexScan(const OwnTable& own) : table_(open_table(own, AccessShareLock)) {
+  relations();
+  index_ = index_open(own.key, AccessShareLock);
+}
 
 void IndexScan::add(StrategyNumber strategy, RegProcedure procedure, Oid collation, Datum value) {
   ScanKeyEntryInitialize(&keys_[count_], 0, static_cast<AttrNumber>(column_), strategy, InvalidOid,

@@ -9,16 +9,30 @@
 
 namespace fence {
 
-struct Relations {
-  Oid record;
-  Oid record_key;  // unique: (namespace, key)
-  Oid entry;
-  Oid entry_key;  // unique: (namespace, key, idx, epoch)
-  Oid access;
+// One of them. A library that is older or newer than the tables must not touch them:
+// it knows them by the number of their columns.
+struct OwnTable {
+  Oid table = InvalidOid;
+  Oid key = InvalidOid;  // the index of its primary key
+  int columns = 0;
 };
 
-// Looked up anew after anything about them changed. ZF012 where they do not exist.
+struct Relations {
+  OwnTable record;  // (namespace, key)
+  OwnTable entry;   // (namespace, key, idx, epoch)
+  OwnTable access;
+};
+
+constexpr int record_columns = 11;
+constexpr int entry_columns = 5;
+constexpr int access_columns = 3;
+
+// Looked up anew after anything about them changed; always the same object. ZF012 where
+// they do not exist.
 const Relations& relations();
+
+// ZF012 where it has other columns than this library knows.
+Relation open_table(const OwnTable& own, LOCKMODE lock);
 
 // Rises with each change of fence_internal.access, of roles, and of who is member of what.
 uint64_t access_generation();
@@ -28,7 +42,7 @@ uint64_t access_generation();
 class IndexScan {
  public:
   // The first keys columns of the index must equal what add() is given.
-  IndexScan(Oid table, Oid index, LOCKMODE lock);
+  explicit IndexScan(const OwnTable& own);
   void equal(std::string_view text);
   void equal(int64_t number);
   void at_least(int64_t number);

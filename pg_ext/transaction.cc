@@ -3,6 +3,7 @@
 #include "core/layer.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/assertions.h"
+#include "pg_ext/clock.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/settings.h"
@@ -11,8 +12,9 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
+#include "tcop/pquery.h"
 #include "tcop/utility.h"
-#include "utils/timestamp.h"
+#include "utils/guc.h"
 }
 
 namespace fence {
@@ -25,7 +27,7 @@ const Reason not_prepared = {Code::cannot_prepare,
 
 // Of the transaction that is open; forgotten at its end.
 struct State {
-  bool watched = false;     // the callbacks are registered for it
+  bool watched = false;     // ours is first among the callbacks
   bool committing = false;  // its check at commit is done
   bool claimed = false;
   bool doomed = false;
@@ -33,6 +35,7 @@ struct State {
 };
 State state;
 KeptRefusal first_refusal;
+bool seen_a_transaction_end = false;
 
 void check_at_commit();
 
@@ -42,6 +45,8 @@ void raise_if_doomed() {
   }
 }
 
+// Registered when the library is loaded and for good, so it is called in every commit,
+// after those of other libraries.
 void on_transaction_end(XactEvent event, void*) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
@@ -49,13 +54,14 @@ void on_transaction_end(XactEvent event, void*) {
       break;
     case XACT_EVENT_PRE_PREPARE:
       raise_if_doomed();
-      if (!state.assertions.empty() && layer(Layer::prepare_check)) {
+      if ((!state.assertions.empty() || state.claimed) && layer(Layer::prepare_check)) {
         raise_error(not_prepared);
       }
       break;
     default:
       state.assertions.forget();
       state = State();
+      seen_a_transaction_end = true;
       break;
   }
 }
@@ -72,10 +78,26 @@ void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, vo
 }
 
 // The server calls the youngest callback first, and foreign data wrappers commit their
-// remote half in theirs: ours must be younger than any that came up meanwhile.
+// remote half in theirs. So another one of ours is registered whenever a younger one may
+// have come up. They are taken away in a later transaction: the list may be in use.
+int registered_first = 0;
+
+void on_commit_first(XactEvent event, void*) {
+  if (event == XACT_EVENT_PRE_COMMIT) {
+    check_at_commit();
+  }
+}
+
 void stand_first() {
-  UnregisterXactCallback(on_transaction_end, nullptr);
-  RegisterXactCallback(on_transaction_end, nullptr);
+  RegisterXactCallback(on_commit_first, nullptr);
+  ++registered_first;
+}
+
+void take_old_callbacks_away() {
+  while (registered_first > 0) {
+    UnregisterXactCallback(on_commit_first, nullptr);
+    --registered_first;
+  }
 }
 
 // Rows of a partitioned table may go to a foreign one that no plan names.
@@ -95,8 +117,7 @@ ExecutorEnd_hook_type next_query_end = nullptr;
 
 // A wrapper registers its callback when a query needs its first connection.
 void on_query_end(QueryDesc* query) {
-  // While the callbacks run their list must stay as it is.
-  const bool overtaken = state.watched && !state.committing && may_write_remotely(query);
+  const bool overtaken = state.watched && may_write_remotely(query);
   if (next_query_end != nullptr) {
     next_query_end(query);
   } else {
@@ -109,33 +130,53 @@ void on_query_end(QueryDesc* query) {
 
 ProcessUtility_hook_type next_utility = nullptr;
 
-// COPY and TRUNCATE reach foreign tables, too.
+// BEGIN after a claim, before its Sync: the claim would stand in an open block.
+void check_no_claim_is_enclosed(const Node* statement) {
+  if (!state.claimed || !IsA(statement, TransactionStmt) || !layer(Layer::claim_alone)) {
+    return;
+  }
+  const TransactionStmtKind kind = reinterpret_cast<const TransactionStmt*>(statement)->kind;
+  if (kind == TRANS_STMT_BEGIN || kind == TRANS_STMT_START) {
+    raise_error(reasons::claim_in_transaction);
+  }
+}
+
+// COPY and TRUNCATE reach foreign tables, too, and so may what CALL and DO run.
 void on_utility(PlannedStmt* statement, const char* text, bool read_only_tree,
                 ProcessUtilityContext context, ParamListInfo parameters,
                 QueryEnvironment* environment, DestReceiver* destination,
                 QueryCompletion* completion) {
+  const bool may_reach_others = !IsA(statement->utilityStmt, TransactionStmt);
+  check_no_claim_is_enclosed(statement->utilityStmt);
   const auto run = next_utility != nullptr ? next_utility : standard_ProcessUtility;
   run(statement, text, read_only_tree, context, parameters, environment, destination, completion);
-  if (state.watched && !state.committing) {
+  if (may_reach_others && state.watched) {
     stand_first();
   }
 }
 
 void watch_transaction() {
-  static bool ever = false;
-  if (!ever) {
+  static bool hooked = false;
+  if (!hooked) {
     next_utility = ProcessUtility_hook;
     ProcessUtility_hook = on_utility;
-    RegisterSubXactCallback(on_savepoint_end, nullptr);
     next_query_end = ExecutorEnd_hook;
     ExecutorEnd_hook = on_query_end;
-    ever = true;
+    hooked = true;
   }
   if (!state.watched) {
+    if (ActivePortal != nullptr) {
+      take_old_callbacks_away();
+    }
     stand_first();
     state.watched = true;
   }
 }
+
+// A library that runs SQL in its own callback at commit may be the first to use ours in
+// the session. Then on_transaction_end is not in the list that the server goes through.
+// No portal runs then, as none does in a deferred trigger, where that is no harm.
+bool may_be_unwatched_commit() { return !seen_a_transaction_end && ActivePortal == nullptr; }
 
 void check_owner_now(const RecordName& name, const Claimant& claimant) {
   const StoredRecord record = read_record(name, Reading::locked);
@@ -147,12 +188,21 @@ void check_owner_now(const RecordName& name, const Claimant& claimant) {
   }
 }
 
+// Messages of this level go out at once, and a client that reads none would stop the
+// commit while it holds the locks. Until the end of the transaction.
+void mute_chatter() {
+  if (client_min_messages < NOTICE) {
+    set_config_option("client_min_messages", "notice", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL,
+                      true, 0, false);
+  }
+}
+
 // Share on all asserted keys. None is held while another is waited for, so that two
 // commits and two claims of the same keys cannot wait for each other in a circle.
 void lock_assertions() {
   const Assertions& all = state.assertions;
-  const TimestampTz deadline =
-      TimestampTzPlusMilliseconds(GetCurrentTimestamp(), settings.commit_wait);
+  mute_chatter();
+  const int64_t deadline = monotonic_ms() + settings.commit_wait;
   int held_out_of_order = -1;  // the one that was waited for
   for (int i = 0; i < all.count(); ++i) {
     if (i == held_out_of_order || try_hold_lock(key_tag(all[i].name.hash), ShareLock)) {
@@ -163,7 +213,7 @@ void lock_assertions() {
         let_go(key_tag(all[j].name.hash), ShareLock);
       }
     }
-    const long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+    const int64_t left = deadline - monotonic_ms();
     hold_lock_for(key_tag(all[i].name.hash), ShareLock, static_cast<int>(left > 1 ? left : 1));
     held_out_of_order = i;
     i = -1;
@@ -171,6 +221,9 @@ void lock_assertions() {
 }
 
 void check_at_commit() {
+  if (state.committing) {
+    return;  // what was asserted since was checked at once
+  }
   raise_if_doomed();
   if (layer(Layer::commit_check)) {
     lock_assertions();
@@ -183,6 +236,11 @@ void check_at_commit() {
 
 }  // namespace
 
+void watch_transactions() {
+  RegisterXactCallback(on_transaction_end, nullptr);
+  RegisterSubXactCallback(on_savepoint_end, nullptr);
+}
+
 void check_not_doomed() {
   if (state.doomed && layer(Layer::doom_early)) {
     raise_doomed(first_refusal.get());
@@ -191,10 +249,10 @@ void check_not_doomed() {
 
 void refuse(const Refusal& refusal) {
   if (refusal.dooms()) {
-    log_refusal(refusal);
     watch_transaction();
     state.doomed = true;
     first_refusal.keep(refusal);
+    log_refusal(refusal);  // last: it may end in the error of a cancel
   }
   raise_error(refusal);
 }
@@ -228,8 +286,8 @@ void assert_owner(const RecordName& name, const Claimant& claimant) {
   if (earlier == nullptr) {
     state.assertions.add(name, claimant, GetCurrentTransactionNestLevel());
   }
-  if (state.committing) {
-    // Another part of the server runs SQL while it commits: our own check is over.
+  if (state.committing || may_be_unwatched_commit()) {
+    // Another library runs SQL while it commits: our own check is over, or never comes.
     check_owner_finally(name, claimant);
   }
 }

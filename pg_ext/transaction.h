@@ -9,6 +9,9 @@
 
 namespace fence {
 
+// When the library is loaded.
+void watch_transactions();
+
 // ZF009 where an earlier call was refused: first thing in every call that acts.
 void check_not_doomed();
 

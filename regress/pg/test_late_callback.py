@@ -1,0 +1,92 @@
+"""Another library that runs SQL while the transaction commits, in a callback of its own: what
+it appends is checked as well, and what it does else keeps no check from being made."""
+from pathlib import Path
+
+import pytest
+from scene import Background, Scene, wait_until
+
+SOURCE = Path(__file__).parent / "late_callback/late_callback.c"
+WAIT = "SELECT pg_advisory_xact_lock_shared(1)"
+
+
+@pytest.fixture(scope="module")
+def at_commit(server):
+    """The function at_commit(statements), in a library that a session loads when it calls it."""
+    library = server.folder / "late_callback"
+    server.output(["cc", "-shared", "-fPIC", "-o", f"{library}.so", SOURCE, "-I",
+                   server.output([server.pg_config, "--includedir-server"]).strip()])
+    server.sql(f"CREATE FUNCTION at_commit(text) RETURNS void LANGUAGE c AS '{library}'")
+
+
+@pytest.fixture
+def scene(server, at_commit):
+    """At release(), what waits for the lock 1 goes on."""
+    scene = Scene(server)
+    holder = scene.connect("gate")
+    holder.execute("SELECT pg_advisory_lock(1)")
+    scene.release = lambda: holder.execute("SELECT pg_advisory_unlock_all()")
+    yield scene
+    scene.close()
+
+
+def waits(scene, connection):
+    return connection.info.backend_pid in [pid for pid, _, _ in scene.waiting()]
+
+
+LOAD = "SELECT fence.fence_version()"
+
+
+@pytest.mark.parametrize("before, after", [("SELECT 1", "SELECT 1"), (LOAD, "SELECT 1"),
+                                           ("SELECT 1", LOAD)])
+def test_first_append_of_a_session_during_its_commit_stands(scene, before, after):
+    """Given that Fence is loaded by that append, or before the other library, or after it."""
+    scene.claim(1)
+    writer, claimant = scene.connect(), scene.connect()
+    writer.execute(before)
+    writer.execute("BEGIN")
+    writer.execute("SELECT at_commit(%s)", [f"{scene.append_sql(1, 6)}; {WAIT}"])
+    writer.execute(after)
+    commit = Background(writer.execute, "COMMIT")
+    wait_until(lambda: waits(scene, writer))
+    claim = Background(scene.claim, 2, None, claimant)
+    wait_until(lambda: claim.done() or waits(scene, claimant))
+    scene.release()
+    seen = claim.get()
+    if commit.get() == "ZF001":
+        assert (seen, scene.log()) == (None, [])
+    else:
+        assert (seen, scene.log()) == (6, [(6, 1, "p")])
+
+
+def test_append_that_is_stale_at_commit_is_refused_before_and_after_a_late_one(scene):
+    """Given an append of the session's own, and one more by the other library."""
+    scene.claim(1)
+    scene.claim(1, key=scene.key + "-late")
+    late = scene.append_sql(1, 6).replace(scene.key, scene.key + "-late")
+    for statements in (["append", "late"], ["late", "append"]):
+        writer = scene.connect()
+        writer.execute("BEGIN")
+        for one in statements:
+            if one == "append":
+                scene.append(1, 6, by=writer)
+            else:
+                writer.execute("SELECT at_commit(%s)", [late])
+        scene.claim(2)
+        assert Background(writer.execute, "COMMIT").get() == "ZF001"
+        assert scene.log() == scene.log(scene.key + "-late") == []
+        scene.key += "-next"
+        scene.claim(1)
+
+
+@pytest.mark.parametrize("utility", ["SET LOCAL work_mem = '4MB'", "CREATE TABLE made_at_commit (a int)"])
+def test_utility_statement_at_commit_does_not_keep_fence_from_checking(scene, utility):
+    scene.claim(1)
+    writer = scene.connect()
+    wait = WAIT.removeprefix("SELECT ")
+    statement = Background(writer.execute, f"{scene.append_sql(1, 6)}, at_commit($${utility}$$),"
+                                           f" {wait}")
+    wait_until(lambda: waits(scene, writer))
+    scene.without_waiting(scene.claim, 2, besides=[writer.info.backend_pid])
+    scene.release()
+    assert statement.get() == "ZF001"
+    assert scene.log() == []
