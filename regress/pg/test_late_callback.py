@@ -58,33 +58,12 @@ def test_first_append_of_a_session_during_its_commit_stands(scene, before, after
         assert (seen, scene.log()) == (6, [(6, 1, "p")])
 
 
-def test_append_that_is_stale_at_commit_is_refused_before_and_after_a_late_one(scene):
-    """Given an append of the session's own, and one more by the other library."""
-    scene.claim(1)
-    scene.claim(1, key=scene.key + "-late")
-    late = scene.append_sql(1, 6).replace(scene.key, scene.key + "-late")
-    for statements in (["append", "late"], ["late", "append"]):
-        writer = scene.connect()
-        writer.execute("BEGIN")
-        for one in statements:
-            if one == "append":
-                scene.append(1, 6, by=writer)
-            else:
-                writer.execute("SELECT at_commit(%s)", [late])
-        scene.claim(2)
-        assert Background(writer.execute, "COMMIT").get() == "ZF001"
-        assert scene.log() == scene.log(scene.key + "-late") == []
-        scene.key += "-next"
-        scene.claim(1)
-
-
 @pytest.mark.parametrize("utility", ["SET LOCAL work_mem = '4MB'", "CREATE TABLE made_at_commit (a int)"])
 def test_utility_statement_at_commit_does_not_keep_fence_from_checking(scene, utility):
     scene.claim(1)
     writer = scene.connect()
-    wait = WAIT.removeprefix("SELECT ")
-    statement = Background(writer.execute, f"{scene.append_sql(1, 6)}, at_commit($${utility}$$),"
-                                           f" {wait}")
+    sql = f"{scene.append_sql(1, 6)}, at_commit($${utility}$$), {WAIT.removeprefix('SELECT ')}"
+    statement = Background(writer.execute, sql)
     wait_until(lambda: waits(scene, writer))
     scene.without_waiting(scene.claim, 2, besides=[writer.info.backend_pid])
     scene.release()

@@ -257,6 +257,18 @@ def test_frozen_in_copy_holds_up_no_claim(scene, wire):
     assert scene.log() == []
 
 
+def test_sync_inside_copy_does_not_commit_what_comes_before_an_error(scene, wire):
+    """The server takes no notice of it there: the pipeline is one transaction."""
+    scene.claim(1)
+    rows = [copy_data(f"n\t{scene.key}\t1\t{owner(1)}\t{idx}\tp\n") for idx in (1, 2)]
+    wire.send(extended("COPY fence.fenced_append FROM STDIN"))
+    assert wire.answers("copy in") == [*BOUND, "copy in"]
+    wire.send(rows[0], SYNC, rows[1], COPY_DONE, extended("SELECT 1 / 0"), SYNC)
+    assert [one for one in wire.answers() if one not in BOUND] == \
+        ["done COPY 2", "error 22012", "ready I"]
+    assert scene.log() == []
+
+
 def test_claim_before_sync_is_committed_at_once(scene, wire):  # M6
     wire.send(extended(scene.claim_sql(1)), FLUSH)
     assert wire.answers("done") == [*BOUND, "row NULL", "done SELECT 1"]
@@ -314,3 +326,17 @@ def test_client_that_does_not_read_its_answer_holds_no_lock(scene, wire):
     scene.without_waiting(scene.claim, 2)
     answers = [one for _ in range(41) for one in wire.answers() if one[:3] != "row"]
     assert answers[-2:] == REFUSED
+
+
+def test_debug_messages_do_not_stop_a_commit_while_it_holds_a_lock(scene, server):
+    """They are sent in the middle of it, and this client reads none: the socket is full."""
+    for attempt in range(6):
+        scene.key = f"debug{attempt}"
+        scene.claim(1)
+        wire = Wire(server, client_min_messages="debug5")
+        wire.send(*(query(scene.append_sql(1, idx)) for idx in range(300)))
+        wait_until(lambda: scene.ask("SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND"
+                                     " wait_event = 'ClientWrite'", wire.pid) == 1)
+        assert "ShareLock" not in scene.key_locks(wire.pid)
+        scene.without_waiting(scene.claim, 2)
+        wire.close()
