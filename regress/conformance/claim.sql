@@ -9,12 +9,12 @@ SELECT oplog_metadata_upsert('n', 'far', 1000, :w1);
 SELECT oplog_metadata_upsert('n', 'far', 5000, :w2);
 SELECT epoch, writer FROM oplog_metadata WHERE namespace = 'n' AND key = 'far';
 
--- L5: given epoch 4 of writer 1, writer 2 cannot claim epoch 4, and changes nothing.
+-- L5, P38: given epoch 4 of writer 1, writer 2 cannot claim epoch 4, and changes nothing.
 SELECT oplog_metadata_upsert('n', 'k', 4, :w1);
 SELECT oplog_metadata_upsert('n', 'k', 4, :w2);
 SELECT epoch, writer FROM oplog_metadata WHERE namespace = 'n' AND key = 'k';
 
--- L7: the same writer may claim its epoch again, and then append.
+-- L7, P38: the same writer may claim its epoch again, and then append.
 SELECT oplog_metadata_upsert('n', 'k', 4, :w1);
 SELECT oplog_metadata_upsert('n', 'k', 4, :w1);
 SELECT fenced_append('n', 'k', 4, :w1, 17, 'one');

@@ -88,6 +88,20 @@ def test_commit_is_refused_exactly_for_what_savepoints_have_left(scene):  # P5
             savepoints.said
 
 
+def test_cancel_while_the_refusal_is_logged_does_not_undo_it(scene):
+    """The last argument cancels this very statement: the server sees to that when next it looks,
+    which it does after each line of its log."""
+    scene.claim(1)
+    scene.claim(2)
+    writer = scene.connect()
+    assert Background(writer.execute, scene.append_sql(1, 6)).get() == "ZF001"  # all is loaded now
+    writer.execute("BEGIN; SAVEPOINT s")
+    cancel = "pg_cancel_backend(pg_backend_pid())::text::bytea"
+    assert Background(writer.execute, scene.append_sql(1, 6, cancel)).get() == "57014"
+    writer.execute("ROLLBACK TO s")
+    assert Background(writer.execute, "COMMIT").get() == "ZF009"
+
+
 # ---- other servers ---------------------------------------------------------------------
 
 @pytest.fixture(scope="module")

@@ -110,3 +110,10 @@ def test_role_that_is_dropped_gives_no_right_to_the_next_one(admin, server):
     admin.execute("DROP OWNED BY open_gone")
     admin.execute("DROP ROLE open_gone")
     admin.execute("DELETE FROM fence_internal.access WHERE role NOT IN (SELECT oid FROM pg_roles)")
+
+
+def test_client_whose_encoding_lacks_a_letter_of_the_namespace(alice):
+    alice.execute("SET client_encoding = 'LATIN1'")
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as denied:
+        alice.execute("SELECT fence.fenced_append(U&'n\\20AC', 'k', 1, %s, 1, 'x')", (WRITER,))
+    assert denied.value.diag.message_primary == 'permission denied for namespace "n\\u20ac"'

@@ -219,3 +219,32 @@ def test_entries_outlive_kill9():
         assert found == [(idx, bytes([idx]) * 5000) for idx in range(50)]
         with psycopg.connect(server.dsn(), autocommit=True) as connection:
             append(connection, "n", "k", 1, W1, 1000, b"stored anew")
+
+
+@pytest.mark.parametrize("first, call", [
+    (1, "SELECT fence.fenced_append('n', 'k', 2, '{writer}', {idx}, 'x')"),  # a repeat below the tail
+    (2001, "SELECT fence.oplog_metadata_upsert('n', 'k', 2, '{writer}')"),  # last of a claim again
+])
+def test_answer_that_rests_on_an_entry_of_another_session_outlives_kill9(first, call):
+    """Given that the other session's own commit did not wait for the disk."""
+    rounds = 4
+    kept = 0
+    with Server(conf={"fsync": "on", "wal_writer_delay": "10s", "autovacuum": "off"}) as server:
+        server.sql("CREATE TABLE control(n int)")
+        with psycopg.connect(server.dsn(), autocommit=True) as connection:
+            claim(connection, "n", "k", 1, W1)
+            append(connection, "n", "k", 1, W1, 1000, b"tail")
+            claim(connection, "n", "k", 2, W1)
+        server.sql("CHECKPOINT")
+        for idx in range(first, first + rounds):
+            with psycopg.connect(server.dsn(), autocommit=True) as hurried, \
+                    psycopg.connect(server.dsn(), autocommit=True) as other:
+                hurried.execute("SET synchronous_commit = off")
+                append(hurried, "n", "k", 2, W1, idx, b"x")
+                assert other.execute(call.format(idx=idx, writer=W1)).fetchone() == (idx,)
+                hurried.execute("INSERT INTO control VALUES (%s)", (idx,))
+                server.kill9()
+            server.start()
+            assert server.sql(f"SELECT idx FROM fence.oplog_read('n', 'k', {idx}, {idx})") == str(idx)
+            kept += int(server.sql(f"SELECT count(*) FROM control WHERE n = {idx}"))
+    assert kept < rounds / 2, "the crash loses nothing: this test shows nothing"

@@ -328,15 +328,15 @@ def test_client_that_does_not_read_its_answer_holds_no_lock(scene, wire):
     assert answers[-2:] == REFUSED
 
 
-def test_debug_messages_do_not_stop_a_commit_while_it_holds_a_lock(scene, server):
-    """They are sent in the middle of it, and this client reads none: the socket is full."""
-    for attempt in range(6):
-        scene.key = f"debug{attempt}"
-        scene.claim(1)
-        wire = Wire(server, client_min_messages="debug5")
-        wire.send(*(query(scene.append_sql(1, idx)) for idx in range(300)))
-        wait_until(lambda: scene.ask("SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND"
-                                     " wait_event = 'ClientWrite'", wire.pid) == 1)
-        assert "ShareLock" not in scene.key_locks(wire.pid)
-        scene.without_waiting(scene.claim, 2)
-        wire.close()
+@pytest.mark.parametrize("ahead", range(6))
+def test_debug_messages_do_not_stop_a_commit_while_it_holds_a_lock(scene, server, ahead):
+    """They are sent at once, in the middle of it, and this client reads none until the server
+    cannot send any more. At which message that is depends on how many were sent ahead."""
+    scene.claim(1)
+    wire = Wire(server, client_min_messages="debug5")
+    wire.send(SYNC * ahead, *(query(scene.append_sql(1, idx)) for idx in range(300)))
+    wait_until(lambda: scene.ask("SELECT count(*) FROM pg_stat_activity WHERE pid = %s AND"
+                                 " wait_event = 'ClientWrite'", wire.pid) == 1)
+    assert "ShareLock" not in scene.key_locks(wire.pid)
+    scene.without_waiting(scene.claim, 2)
+    wire.close()
