@@ -36,7 +36,7 @@ const Reason impossible_epoch = {Code::corrupt, "the record's epoch is %s, which
                                  "restore the record from a backup"};
 const Reason claim_in_transaction = {
     Code::configuration, "this call is a transaction of its own, and one is open",
-    "call it in autocommit, before BEGIN: frozen inside, it would hold up every other writer"};
+    "call it in autocommit, alone and once: frozen inside, it would hold up every other writer"};
 }  // namespace reasons
 
 ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept {

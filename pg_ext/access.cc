@@ -9,6 +9,7 @@
 #include "pg_ext/relations.h"
 
 extern "C" {
+#include "access/xlog.h"
 #include "tcop/utility.h"
 #include "utils/inval.h"
 }
@@ -108,8 +109,11 @@ void check_is_writer(std::string_view ns) {
 }
 
 void check_may_write(std::string_view ns) {
-  PreventCommandIfReadOnly("a fenced write");
-  PreventCommandDuringRecovery("a fenced write");
+  if (XactReadOnly || RecoveryInProgress()) {
+    ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+                    errmsg("cannot execute a fenced write in a read-only transaction"),
+                    errhidestmt(true), errhidecontext(true)));  // the writer stands in both
+  }
   PreventCommandIfParallelMode("a fenced write");
   check_is_writer(ns);
 }

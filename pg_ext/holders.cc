@@ -102,6 +102,14 @@ bool evict_due(Holders* holders, IdleWatch* watches, int64_t deadline, int64_t* 
   return pending;
 }
 
+int count_of_superusers(const Holders& holders) {
+  int count = 0;
+  for (int i = 0; i < holders.count; ++i) {
+    count += is_superusers(holders.ids[i]) ? 1 : 0;
+  }
+  return count;
+}
+
 // All that waited for their client when the call began, or came to it before
 // fence.evict_after had passed, if they go on to wait for that long.
 FENCE_FUNCTION(fence_pg_evict) {
@@ -126,6 +134,10 @@ FENCE_FUNCTION(fence_pg_evict) {
   while (signalled.count > holders.count && !has_passed(begin, settings.evict_after)) {
     nap();
     drop_gone(&signalled);
+  }
+  const int left = count_of_superusers(holders);
+  if (left > 0 && !superuser()) {
+    ereport(NOTICE, (errmsg("%d sessions were left: they belong to superusers", left)));
   }
   PG_RETURN_INT64(ended);
 }

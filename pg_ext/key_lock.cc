@@ -169,6 +169,11 @@ bool contains(const Holders& holders, const VirtualTransactionId& id) {
 
 bool is_gone(const VirtualTransactionId& id) { return VirtualXactLock(id, false); }
 
+bool is_superusers(const VirtualTransactionId& id) {
+  const PGPROC* process = find_process(id);
+  return process != nullptr && superuser_arg(process->roleId);
+}
+
 bool IdleWatch::is_due(const VirtualTransactionId& id) {
   const PGPROC* process = find_process(id);
   if (process == nullptr || !in_client_wait(process)) {

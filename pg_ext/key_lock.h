@@ -54,6 +54,7 @@ Holders find_holders(const LOCKTAG& tag, LOCKMODE mode);
 bool contains(const Holders& holders, const VirtualTransactionId& id);
 
 bool is_gone(const VirtualTransactionId& id);
+bool is_superusers(const VirtualTransactionId& id);
 
 // Ends the session of a holder if it waits for its client right now. Never one that
 // commits, never a superuser's unless the caller is one.

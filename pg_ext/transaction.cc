@@ -23,7 +23,8 @@ namespace {
 
 const Reason not_prepared = {Code::cannot_prepare,
                              "a transaction with fenced writes cannot be prepared",
-                             "COMMIT it: once prepared, nobody could check it again"};
+                             "it was rolled back: do it again and end it with COMMIT, since nobody "
+                             "can check what is prepared"};
 
 // Of the transaction that is open; forgotten at its end.
 struct State {

@@ -310,6 +310,17 @@ SELECT fence.fence_grant_writer('grants_writer; DROP TABLE x', 'a');
 SELECT count(*) FROM fence_internal.access WHERE role::text !~ 'grants';
 \set VERBOSITY default
 
+-- With its last right a role has nothing left of Fence's: it can be dropped. Until then a
+-- revoke says what it did not do.
+CREATE ROLE grants_short;
+SELECT fence.fence_grant_writer('grants_short'), fence.fence_grant_writer('grants_short', 'a'), fence.fence_grant_reader('grants_short');
+SELECT namespace, may_write FROM fence.fence_grants WHERE role = 'grants_short'::regrole ORDER BY may_write, namespace;
+SELECT fence.fence_revoke_writer('grants_short', 'a');
+SELECT fence.fence_revoke_writer('grants_short');
+SELECT fence.fence_revoke_writer('grants_short');
+SELECT fence.fence_revoke_reader('grants_short');
+DROP ROLE grants_short;
+
 DROP VIEW public.grants_view;
 DROP FUNCTION public.grants_definer();
 DELETE FROM fence_internal.access WHERE role::text ~ 'grants';

@@ -136,7 +136,7 @@ const Saying ownership_sayings[] = {
      "restore the record from a backup"},
     {&reasons::claim_in_transaction, "ZF012 configuration",
      "this call is a transaction of its own, and one is open",
-     "call it in autocommit, before BEGIN: frozen inside, it would hold up every other writer"},
+     "call it in autocommit, alone and once: frozen inside, it would hold up every other writer"},
 };
 
 const Saying append_sayings[] = {

@@ -38,15 +38,30 @@ $$;
 COMMENT ON FUNCTION fence_internal.grant_access(name, text, boolean) IS
 'What fence_grant_writer and fence_grant_reader do';
 
--- The functions stay executable, since other namespaces may be left; without a row in
--- access they refuse.
+-- With its last right a role loses what the server gave it for Fence, so that it can be
+-- dropped.
 CREATE FUNCTION fence_internal.revoke_access(role name, namespace text, may_write boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  grantee regrole := format('%I', role)::regrole;
 BEGIN
-  DELETE FROM fence_internal.access AS a
-  WHERE a.role = format('%I', revoke_access.role)::regrole AND a.may_write = revoke_access.may_write
-    AND (revoke_access.namespace IS NULL OR a.namespace = revoke_access.namespace);
   DELETE FROM fence_internal.access AS a WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.role);
+  DELETE FROM fence_internal.access AS a
+  WHERE a.role = grantee AND a.may_write = revoke_access.may_write
+    AND (revoke_access.namespace IS NULL OR a.namespace = revoke_access.namespace);
+  IF NOT FOUND THEN
+    RAISE NOTICE 'role % had no such right', role;
+  END IF;
+  IF EXISTS (SELECT FROM fence_internal.access AS a
+      WHERE a.role = grantee AND a.may_write = revoke_access.may_write AND a.namespace IS NULL) THEN
+    RAISE NOTICE 'role % still has that right for all namespaces', role;
+  END IF;
+  PERFORM FROM fence_internal.access AS a WHERE a.role = grantee;
+  IF NOT FOUND THEN
+    EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM %I', role);
+    EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA fence FROM %I', role);
+    EXECUTE format('REVOKE ALL ON SCHEMA fence FROM %I', role);
+  END IF;
 END
 $$;
 COMMENT ON FUNCTION fence_internal.revoke_access(name, text, boolean) IS
@@ -70,6 +85,11 @@ CREATE FUNCTION fence.fence_grant_reader(role name) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$SELECT fence_internal.grant_access(role, NULL, false)$$;
 COMMENT ON FUNCTION fence.fence_grant_reader(name) IS
 'Lets the role read all logs. For the owner of Fence and superusers';
+
+CREATE VIEW fence.fence_grants AS
+SELECT a.role, a.namespace, a.may_write FROM fence_internal.access AS a;
+COMMENT ON VIEW fence.fence_grants IS
+'Who may read, or write, which namespace (NULL: all) beside superusers and the owner of Fence, who alone see this';
 
 -- Functions by default, the rest where ALTER DEFAULT PRIVILEGES gave it.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public

@@ -1,0 +1,72 @@
+"""A claim that its client leaves open: it comes into no block, is not prepared, and ends with
+its transaction. How the next claim ends it: test_wire.py."""
+import pytest
+from scene import Scene, owner, wait_until
+from wire import FLUSH, SYNC, Wire, bind, execute, extended, parse, query
+
+PREPARE = "PREPARE TRANSACTION 'claim'"
+
+
+@pytest.fixture
+def scene(server):
+    scene = Scene(server)
+    yield scene
+    scene.close()
+
+
+@pytest.fixture
+def wire(server):
+    wire = Wire(server)
+    yield wire
+    wire.close()
+
+
+def suspended(scene, wire):
+    """Its client took one row and stopped."""
+    wire.send(extended(scene.claim_sql(2), rows=1), FLUSH)
+    assert wire.answers("suspended") == ["parse", "bind", "row NULL", "suspended"]
+
+
+def while_planned(scene, wire):
+    """By a function that counts as a constant: Bind has claimed, and nothing is executed."""
+    call = scene.claim_sql(2).removeprefix("SELECT ")
+    scene.observer.execute("CREATE OR REPLACE FUNCTION claims() RETURNS bigint IMMUTABLE"
+                           f" LANGUAGE plpgsql AS $$ BEGIN RETURN {call}; END $$")
+    wire.send(parse("SELECT claims()"), bind(), FLUSH)
+    assert wire.answers("bind") == ["parse", "bind"]
+
+
+@pytest.mark.parametrize("claim", [suspended, while_planned])
+@pytest.mark.parametrize("block", [
+    [extended("BEGIN"), extended(PREPARE), SYNC],
+    [extended("START TRANSACTION"), extended("SELECT 1"), SYNC],
+    [query(f"BEGIN; {PREPARE}")],
+], ids=["begin", "start", "query"])
+def test_block_does_not_enclose_a_claim_before_it(scene, wire, claim, block):
+    scene.claim(1)
+    claim(scene, wire)
+    assert scene.key_locks(wire.pid) == ["ExclusiveLock"]
+    wire.send(*block)
+    assert [one for one in wire.answers() if one not in ("parse", "bind")] == ["error ZF012", "ready I"]
+    assert scene.key_locks(wire.pid) == []
+    assert scene.without_waiting(scene.append, 1, 6) == 6  # it was rolled back
+    assert scene.without_waiting(scene.claim, 2) == 6
+
+
+def test_claim_that_lost_under_the_lock_keeps_none_until_sync(scene, wire, server):
+    scene.claim(1)
+    loser = Wire(server)
+    suspended(scene, wire)
+    loser.send(parse(f"SELECT (fence.try_oplog_metadata_upsert('n', '{scene.key}', 2,"
+                     f" '{owner(3)}'))->>'code'"), bind(), execute(), FLUSH)
+    wait_until(lambda: scene.ask("SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
+                                 " AND wait_event_type = 'Extension'", loser.pid) == 1)
+    wire.send(SYNC)
+    assert wire.answers() == ["ready I"]
+    assert loser.answers("done") == ["parse", "bind", "row ZF002", "done SELECT 1"]
+    assert scene.key_locks(loser.pid) == []
+    assert scene.without_waiting(scene.append, 2, 6) == 6
+    assert scene.without_waiting(scene.claim, 3) == 6
+    loser.send(SYNC)
+    assert loser.answers() == ["ready I"]
+    loser.close()

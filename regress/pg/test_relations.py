@@ -1,0 +1,59 @@
+"""Fence's own tables, changed or out of reach while sessions know them."""
+import psycopg
+import pytest
+from pgserver import Server
+from scene import Background, Scene, code_of
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    """With a role that Fence looks up the rights of."""
+    with Server() as server:
+        server.sql("CREATE ROLE app LOGIN")
+        yield server
+
+
+@pytest.fixture
+def scene(own_server):
+    scene = Scene(own_server)
+    scene.observer.execute("DROP EXTENSION IF EXISTS fence CASCADE")
+    scene.observer.execute("CREATE EXTENSION fence")
+    scene.observer.execute("SELECT fence.fence_grant_writer('app', 'n')")
+    yield scene
+    scene.close()
+
+
+@pytest.mark.parametrize("table", ["record", "entry", "access"])
+def test_table_with_another_column_is_not_touched(scene, table):
+    """As where the library is older than the tables, or newer."""
+    scene.claim(1)
+    scene.append(1, 6)
+    old = scene.connect(user="app")
+    scene.append(1, 6, by=old)
+    read = "SELECT count(*) FROM fence.oplog_read('n', %s)"
+    for change in ("ADD COLUMN more text", "DROP COLUMN more"):  # which stays, as a gap
+        scene.observer.execute(f"ALTER TABLE fence_internal.{table} {change}")
+        for session in (old, scene.connect(user="app")):
+            assert [Background(*call).get() for call in (
+                (scene.append, 1, 7, "p", None, session), (scene.claim, 2, None, session),
+                (lambda session=session: scene.ask(read, scene.key, by=session),))] == ["ZF012"] * 3
+            assert scene.ask("SELECT 1", by=session) == 1
+    scene.observer.execute("DROP EXTENSION fence CASCADE")
+    scene.observer.execute("CREATE EXTENSION fence")
+    scene.observer.execute("SELECT fence.fence_grant_writer('app', 'n')")
+    assert scene.claim(1, by=old) is None
+    assert scene.append(1, 6, by=old) == 6
+
+
+def test_session_outlives_an_error_while_it_looks_them_up(scene):
+    scene.claim(1)
+    writer, locker = scene.connect(), scene.connect()
+    writer.execute("SELECT fence.fence_version()")
+    writer.execute("SET lock_timeout = '100ms'")
+    locker.execute("BEGIN")
+    locker.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
+    with pytest.raises(psycopg.Error) as failed:
+        scene.append(1, 6, by=writer)
+    assert code_of(failed.value) == "55P03"
+    locker.execute("ROLLBACK")
+    assert scene.append(1, 6, by=writer) == 6
