@@ -13,6 +13,7 @@ extern "C" {
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 #include "tcop/pquery.h"
+#include "tcop/tcopprot.h"
 #include "tcop/utility.h"
 #include "utils/guc.h"
 }
@@ -46,41 +47,10 @@ void raise_if_doomed() {
   }
 }
 
-// Registered when the library is loaded and for good, so it is called in every commit,
-// after those of other libraries.
-void on_transaction_end(XactEvent event, void*) {
-  switch (event) {
-    case XACT_EVENT_PRE_COMMIT:
-      check_at_commit();
-      break;
-    case XACT_EVENT_PRE_PREPARE:
-      raise_if_doomed();
-      if ((!state.assertions.empty() || state.claimed) && layer(Layer::prepare_check)) {
-        raise_error(not_prepared);
-      }
-      break;
-    default:
-      state.assertions.forget();
-      state = State();
-      seen_a_transaction_end = true;
-      break;
-  }
-}
-
-void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
-  if (event == SUBXACT_EVENT_ABORT_SUB) {
-    state.assertions.drop_level(GetCurrentTransactionNestLevel(), [](const Assertion& gone) {
-      let_go(key_tag(gone.name.hash), AccessShareLock);
-      let_go(claimant_tag(gone.name.hash, gone.claimant), AccessShareLock);
-    });
-  } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
-    state.assertions.release_level(GetCurrentTransactionNestLevel());
-  }
-}
-
 // The server calls the youngest callback first, and foreign data wrappers commit their
 // remote half in theirs. So another one of ours is registered whenever a younger one may
-// have come up. They are taken away in a later transaction: the list may be in use.
+// have come up. They are taken away by on_transaction_end, which the server comes to after
+// them: what it has passed in its list it does not look at any more.
 int registered_first = 0;
 
 void on_commit_first(XactEvent event, void*) {
@@ -98,6 +68,39 @@ void take_old_callbacks_away() {
   while (registered_first > 0) {
     UnregisterXactCallback(on_commit_first, nullptr);
     --registered_first;
+  }
+}
+
+// Registered when the library is loaded and for good, so it is called in every commit,
+// after those of other libraries.
+void on_transaction_end(XactEvent event, void*) {
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+      check_at_commit();
+      break;
+    case XACT_EVENT_PRE_PREPARE:
+      raise_if_doomed();
+      if ((!state.assertions.empty() || state.claimed) && layer(Layer::prepare_check)) {
+        raise_error(not_prepared);
+      }
+      break;
+    default:
+      take_old_callbacks_away();
+      state.assertions.forget();
+      state = State();
+      seen_a_transaction_end = true;
+      break;
+  }
+}
+
+void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+  if (event == SUBXACT_EVENT_ABORT_SUB) {
+    state.assertions.drop_level(GetCurrentTransactionNestLevel(), [](const Assertion& gone) {
+      let_go(key_tag(gone.name.hash), AccessShareLock);
+      let_go(claimant_tag(gone.name.hash, gone.claimant), AccessShareLock);
+    });
+  } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
+    state.assertions.release_level(GetCurrentTransactionNestLevel());
   }
 }
 
@@ -166,9 +169,6 @@ void watch_transaction() {
     hooked = true;
   }
   if (!state.watched) {
-    if (ActivePortal != nullptr) {
-      take_old_callbacks_away();
-    }
     stand_first();
     state.watched = true;
   }
@@ -176,8 +176,21 @@ void watch_transaction() {
 
 // A library that runs SQL in its own callback at commit may be the first to use ours in
 // the session. Then on_transaction_end is not in the list that the server goes through.
-// No portal runs then, as none does in a deferred trigger, where that is no harm.
-bool may_be_unwatched_commit() { return !seen_a_transaction_end && ActivePortal == nullptr; }
+// By then the portals of the client are closed, or, around a COMMIT in a procedure, have
+// no owner any more; those that functions open in the callback are no sign of a statement.
+bool runs_a_client_statement() {
+  const PortalData* unnamed = GetPortalByName("");
+  if (PortalIsValid(unnamed) && unnamed->resowner != nullptr) {
+    return true;
+  }
+  if (debug_query_string == nullptr) {
+    return IsTransactionBlock();  // the fast path: COMMIT has a text
+  }
+  return ActivePortal != nullptr && ActivePortal->resowner != nullptr &&
+         strcmp(ActivePortal->sourceText, debug_query_string) == 0;
+}
+
+bool may_be_unwatched_commit() { return !seen_a_transaction_end && !runs_a_client_statement(); }
 
 void check_owner_now(const RecordName& name, const Claimant& claimant) {
   const StoredRecord record = read_record(name, Reading::locked);
@@ -202,6 +215,9 @@ void mute_chatter() {
 // commits and two claims of the same keys cannot wait for each other in a circle.
 void lock_assertions() {
   const Assertions& all = state.assertions;
+  if (all.empty()) {
+    return;
+  }
   mute_chatter();
   const int64_t deadline = monotonic_ms() + settings.commit_wait;
   int held_out_of_order = -1;  // the one that was waited for

@@ -34,19 +34,26 @@ def waits(scene, connection):
 
 
 LOAD = "SELECT fence.fence_version()"
+# The append as a statement, and as the query of a cursor, which has a portal.
+FORMS = ["{append}",
+         "DO $do$ DECLARE r record; BEGIN FOR r IN {append} LOOP NULL; END LOOP; END $do$"]
+# A block, a statement in autocommit, and a procedure that commits.
+COMMITS = [["BEGIN", "SELECT at_commit($late${sql}$late$)", "COMMIT"],
+           ["SELECT at_commit($late${sql}$late$)"],
+           ["DO $all$ BEGIN PERFORM at_commit($late${sql}$late$); COMMIT; END $all$"]]
 
 
-@pytest.mark.parametrize("before, after", [("SELECT 1", "SELECT 1"), (LOAD, "SELECT 1"),
-                                           ("SELECT 1", LOAD)])
-def test_first_append_of_a_session_during_its_commit_stands(scene, before, after):
-    """Given that Fence is loaded by that append, or before the other library, or after it."""
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("statements", [[LOAD, *COMMITS[0]], [*COMMITS[0][:2], LOAD, "COMMIT"],
+                                        *COMMITS])
+def test_first_append_of_a_session_during_its_commit_stands(scene, form, statements):
+    """Given that Fence is loaded before the other library, after it, or by that append."""
     scene.claim(1)
     writer, claimant = scene.connect(), scene.connect()
-    writer.execute(before)
-    writer.execute("BEGIN")
-    writer.execute("SELECT at_commit(%s)", [f"{scene.append_sql(1, 6)}; {WAIT}"])
-    writer.execute(after)
-    commit = Background(writer.execute, "COMMIT")
+    sql = f"{form.format(append=scene.append_sql(1, 6))}; {WAIT}"
+    for statement in statements[:-1]:
+        writer.execute(statement.format(sql=sql))
+    commit = Background(writer.execute, statements[-1].format(sql=sql))
     wait_until(lambda: waits(scene, writer))
     claim = Background(scene.claim, 2, None, claimant)
     wait_until(lambda: claim.done() or waits(scene, claimant))

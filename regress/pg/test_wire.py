@@ -204,6 +204,47 @@ def test_held_cursor_commits_under_the_check(scene, wire):
     assert scene.log() == [(6, 2, "p")]
 
 
+def by_fast_path(scene, wire):
+    function = scene.ask("SELECT 'fence.fenced_append'::regproc::oid::int")
+    wire.send(call(function, "n", scene.key, 1, owner(1), 6, "p"))
+    assert wire.answers() == ["row 6", "ready T"]
+
+
+def in_a_portal_with_a_name(scene, wire):
+    wire.send(parse(scene.append_sql(1, 6)), bind(portal="p"), execute(portal="p"), SYNC)
+    assert wire.answers() == [*BOUND, "row 6", "done SELECT 1", "ready T"]
+
+
+def while_planned(scene, wire):
+    scene.observer.execute("CREATE OR REPLACE FUNCTION appends() RETURNS bigint IMMUTABLE LANGUAGE"
+                           f" plpgsql AS $$ BEGIN RETURN ({scene.append_sql(1, 6)}); END $$")
+    wire.send(parse("SELECT appends()"), bind(), SYNC)
+    assert wire.answers() == [*BOUND, "ready T"]
+
+
+@pytest.mark.parametrize("append", [by_fast_path, in_a_portal_with_a_name, while_planned])
+def test_first_call_of_a_session_in_a_block_holds_up_no_claim(scene, wire, append):
+    scene.claim(1)
+    wire.ask("BEGIN")
+    append(scene, wire)
+    assert scene.key_locks(wire.pid) == ["AccessShareLock"]
+    scene.without_waiting(scene.claim, 2)
+    assert wire.ask("COMMIT") == REFUSED
+
+
+def test_calls_by_the_fast_path_leave_nothing_in_the_session(scene, wire):
+    scene.claim(1)
+    function = scene.ask("SELECT 'fence.fenced_append'::regproc::oid::int")
+    used = "SELECT sum(used_bytes)::int FROM pg_backend_memory_contexts WHERE name = 'TopMemoryContext'"
+    sizes = []
+    for idx in range(2000):
+        wire.send(call(function, "n", scene.key, 1, owner(1), idx, "p"))
+        assert wire.answers() == [f"row {idx}", "ready I"]
+        if idx in (999, 1999):
+            sizes.append(int(wire.ask(used)[1].split()[1]))
+    assert sizes[1] - sizes[0] < 10_000
+
+
 # ---- clients that stop between two messages --------------------------------------------
 
 def test_frozen_before_sync_holds_up_no_claim_and_is_refused_at_sync(scene, wire):  # M20
