@@ -137,7 +137,9 @@ FENCE_FUNCTION(fence_pg_evict) {
   }
   const int left = count_of_superusers(holders);
   if (left > 0 && !superuser()) {
-    ereport(NOTICE, (errmsg("%d sessions were left: they belong to superusers", left)));
+    ereport(NOTICE,
+            (errmsg_plural("%d session was left: it belongs to a superuser",
+                           "%d sessions were left: they belong to superusers", left, left)));
   }
   PG_RETURN_INT64(ended);
 }
