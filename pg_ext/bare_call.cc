@@ -61,6 +61,18 @@ bool is_whole_statement(FunctionCallInfo call) {
 
 }  // namespace
 
+bool runs_a_client_statement() {
+  const PortalData* unnamed = GetPortalByName("");
+  if (PortalIsValid(unnamed) && unnamed->resowner != nullptr) {
+    return true;
+  }
+  if (debug_query_string == nullptr) {
+    return IsTransactionBlock();  // the fast path: COMMIT has a text
+  }
+  return ActivePortal != nullptr && ActivePortal->resowner != nullptr &&
+         strcmp(ActivePortal->sourceText, debug_query_string) == 0;
+}
+
 bool in_autocommit() { return !IsTransactionBlock() && GetCurrentTransactionNestLevel() == 1; }
 
 bool in_pipeline() { return (MyXactFlags & XACT_FLAGS_PIPELINING) != 0; }

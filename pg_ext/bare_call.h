@@ -12,6 +12,11 @@ namespace fence {
 // false: the check at commit is always right.
 bool is_bare_call(FunctionCallInfo call);
 
+// Whether a statement of the client is at work, rather than a commit: by then the portals
+// of the client are closed, or, around a COMMIT in a procedure, have no owner any more.
+// Those that functions open say nothing.
+bool runs_a_client_statement();
+
 // No transaction is open but the one of this statement.
 bool in_autocommit();
 // In autocommit, but an earlier statement of a pipeline belongs to the same transaction.

@@ -3,18 +3,14 @@
 #include "core/layer.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/assertions.h"
+#include "pg_ext/bare_call.h"
 #include "pg_ext/clock.h"
+#include "pg_ext/commit_order.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/settings.h"
 
 extern "C" {
-#include "catalog/pg_class.h"
-#include "nodes/parsenodes.h"
-#include "nodes/plannodes.h"
-#include "tcop/pquery.h"
-#include "tcop/tcopprot.h"
-#include "tcop/utility.h"
 #include "utils/guc.h"
 }
 
@@ -47,30 +43,6 @@ void raise_if_doomed() {
   }
 }
 
-// The server calls the youngest callback first, and foreign data wrappers commit their
-// remote half in theirs. So another one of ours is registered whenever a younger one may
-// have come up. They are taken away by on_transaction_end, which the server comes to after
-// them: what it has passed in its list it does not look at any more.
-int registered_first = 0;
-
-void on_commit_first(XactEvent event, void*) {
-  if (event == XACT_EVENT_PRE_COMMIT) {
-    check_at_commit();
-  }
-}
-
-void stand_first() {
-  RegisterXactCallback(on_commit_first, nullptr);
-  ++registered_first;
-}
-
-void take_old_callbacks_away() {
-  while (registered_first > 0) {
-    UnregisterXactCallback(on_commit_first, nullptr);
-    --registered_first;
-  }
-}
-
 // Registered when the library is loaded and for good, so it is called in every commit,
 // after those of other libraries.
 void on_transaction_end(XactEvent event, void*) {
@@ -85,7 +57,7 @@ void on_transaction_end(XactEvent event, void*) {
       }
       break;
     default:
-      take_old_callbacks_away();
+      leave_first_place();
       state.assertions.forget();
       state = State();
       seen_a_transaction_end = true;
@@ -104,92 +76,15 @@ void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, vo
   }
 }
 
-// Rows of a partitioned table may go to a foreign one that no plan names.
-bool may_write_remotely(const QueryDesc* query) {
-  const ListCell* cell = nullptr;
-  foreach (cell, query->plannedstmt->rtable) {
-    const auto* entry = static_cast<const RangeTblEntry*>(lfirst(cell));
-    if (entry->rtekind == RTE_RELATION &&
-        (entry->relkind == RELKIND_FOREIGN_TABLE || entry->relkind == RELKIND_PARTITIONED_TABLE)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-ExecutorEnd_hook_type next_query_end = nullptr;
-
-// A wrapper registers its callback when a query needs its first connection.
-void on_query_end(QueryDesc* query) {
-  const bool overtaken = state.watched && may_write_remotely(query);
-  if (next_query_end != nullptr) {
-    next_query_end(query);
-  } else {
-    standard_ExecutorEnd(query);
-  }
-  if (overtaken) {
-    stand_first();
-  }
-}
-
-ProcessUtility_hook_type next_utility = nullptr;
-
-// BEGIN after a claim, before its Sync: the claim would stand in an open block.
-void check_no_claim_is_enclosed(const Node* statement) {
-  if (!state.claimed || !IsA(statement, TransactionStmt) || !layer(Layer::claim_alone)) {
-    return;
-  }
-  const TransactionStmtKind kind = reinterpret_cast<const TransactionStmt*>(statement)->kind;
-  if (kind == TRANS_STMT_BEGIN || kind == TRANS_STMT_START) {
-    raise_error(reasons::claim_in_transaction);
-  }
-}
-
-// COPY and TRUNCATE reach foreign tables, too, and so may what CALL and DO run.
-void on_utility(PlannedStmt* statement, const char* text, bool read_only_tree,
-                ProcessUtilityContext context, ParamListInfo parameters,
-                QueryEnvironment* environment, DestReceiver* destination,
-                QueryCompletion* completion) {
-  const bool may_reach_others = !IsA(statement->utilityStmt, TransactionStmt);
-  check_no_claim_is_enclosed(statement->utilityStmt);
-  const auto run = next_utility != nullptr ? next_utility : standard_ProcessUtility;
-  run(statement, text, read_only_tree, context, parameters, environment, destination, completion);
-  if (may_reach_others && state.watched) {
-    stand_first();
-  }
-}
-
 void watch_transaction() {
-  static bool hooked = false;
-  if (!hooked) {
-    next_utility = ProcessUtility_hook;
-    ProcessUtility_hook = on_utility;
-    next_query_end = ExecutorEnd_hook;
-    ExecutorEnd_hook = on_query_end;
-    hooked = true;
-  }
   if (!state.watched) {
-    stand_first();
+    stay_first(check_at_commit);
     state.watched = true;
   }
 }
 
 // A library that runs SQL in its own callback at commit may be the first to use ours in
 // the session. Then on_transaction_end is not in the list that the server goes through.
-// By then the portals of the client are closed, or, around a COMMIT in a procedure, have
-// no owner any more; those that functions open in the callback are no sign of a statement.
-bool runs_a_client_statement() {
-  const PortalData* unnamed = GetPortalByName("");
-  if (PortalIsValid(unnamed) && unnamed->resowner != nullptr) {
-    return true;
-  }
-  if (debug_query_string == nullptr) {
-    return IsTransactionBlock();  // the fast path: COMMIT has a text
-  }
-  return ActivePortal != nullptr && ActivePortal->resowner != nullptr &&
-         strcmp(ActivePortal->sourceText, debug_query_string) == 0;
-}
-
 bool may_be_unwatched_commit() { return !seen_a_transaction_end && !runs_a_client_statement(); }
 
 void check_owner_now(const RecordName& name, const Claimant& claimant) {
