@@ -1,7 +1,5 @@
 #include "pg_ext/record_name.h"
 
-#include <cstring>
-
 namespace fence {
 
 namespace {
@@ -25,14 +23,6 @@ uint64_t first_word(const Seal& sum) noexcept {
     number = number << 8 | sum.bytes[i];
   }
   return number;
-}
-
-void KeptName::keep(const RecordName& name) noexcept {
-  ns_size_ = static_cast<uint16_t>(name.ns.size());
-  key_size_ = static_cast<uint16_t>(name.key.size());
-  hash_ = name.hash;
-  std::memcpy(bytes_, name.ns.data(), ns_size_);
-  std::memcpy(bytes_ + ns_size_, name.key.data(), key_size_);
 }
 
 }  // namespace fence

@@ -27,21 +27,6 @@ inline bool same_record(const RecordName& left, const RecordName& right) noexcep
   return left.ns == right.ns && left.key == right.key;
 }
 
-// A copy of a name that outlives the call.
-class KeptName {
- public:
-  void keep(const RecordName& name) noexcept;
-  RecordName get() const noexcept {
-    return {{bytes_, ns_size_}, {bytes_ + ns_size_, key_size_}, hash_};
-  }
-
- private:
-  char bytes_[2 * longest_name];
-  uint16_t ns_size_;
-  uint16_t key_size_;
-  uint64_t hash_;
-};
-
 }  // namespace fence
 
 #endif

@@ -12,13 +12,6 @@ from pgserver import Server
 from scene import Background, Scene, code_of, evict, owner, repeat_until, wait_until
 
 
-@pytest.fixture
-def scene(server):
-    scene = Scene(server)
-    yield scene
-    scene.close()
-
-
 # ---- savepoints ------------------------------------------------------------------------
 
 class Savepoints:

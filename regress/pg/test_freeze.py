@@ -8,16 +8,9 @@ import time
 import psycopg
 import pytest
 from client_process import Client
-from scene import Background, Scene, code_of, evict, owner, repeat_until, wait_until
+from scene import Background, code_of, evict, owner, repeat_until, wait_until
 
 LEVELS = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
-
-
-@pytest.fixture
-def scene(server):
-    scene = Scene(server)
-    yield scene
-    scene.close()
 
 
 @pytest.fixture

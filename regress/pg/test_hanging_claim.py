@@ -1,24 +1,10 @@
 """A claim that its client leaves open: it comes into no block, is not prepared, and ends with
 its transaction. How the next claim ends it: test_wire.py."""
 import pytest
-from scene import Scene, owner, wait_until
+from scene import owner, wait_until
 from wire import FLUSH, SYNC, Wire, bind, execute, extended, parse, query
 
 PREPARE = "PREPARE TRANSACTION 'claim'"
-
-
-@pytest.fixture
-def scene(server):
-    scene = Scene(server)
-    yield scene
-    scene.close()
-
-
-@pytest.fixture
-def wire(server):
-    wire = Wire(server)
-    yield wire
-    wire.close()
 
 
 def suspended(scene, wire):

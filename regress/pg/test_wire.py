@@ -2,25 +2,11 @@
 about wherever it can, and never after ReadyForQuery. And clients that stop between two
 messages: they hold up nobody who claims or appends."""
 import pytest
-from scene import Background, Scene, owner, wait_until
+from scene import Background, owner, wait_until
 from wire import COPY_DONE, FLUSH, SYNC, Wire, bind, call, copy_data, execute, extended, parse, query
 
 BOUND = ["parse", "bind"]
 REFUSED = ["error ZF001", "ready I"]
-
-
-@pytest.fixture
-def scene(server):
-    scene = Scene(server)
-    yield scene
-    scene.close()
-
-
-@pytest.fixture
-def wire(server):
-    wire = Wire(server)
-    yield wire
-    wire.close()
 
 
 @pytest.fixture
