@@ -15,6 +15,11 @@ const Reason not_the_last = {Code::index_conflict, "the log ends at idx %n, not 
                              "read the log from the expected idx on, then decide anew"};
 }  // namespace reasons
 
+int64_t trimmed_after(int64_t through, const LogEnd& end) noexcept {
+  const int64_t reached = through < end.last_ever() ? through : end.last_ever();
+  return reached > end.trimmed ? reached : end.trimmed;
+}
+
 EntryVerdict judge_entry(int64_t idx, const LogEnd& end, const Place& place, int64_t epoch,
                          bool identical_repeat) noexcept {
   const auto refuse = [](const Reason& reason) {

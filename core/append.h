@@ -19,6 +19,10 @@ struct LogEnd {
   int64_t last_ever() const noexcept { return last > trimmed ? last : trimmed; }
 };
 
+// Up to where a log is trimmed after a trim through that idx: never further than the log
+// went, so that what is appended next is not lost, and never back.
+int64_t trimmed_after(int64_t through, const LogEnd& end) noexcept;
+
 // What stands at the idx that a caller wants to store.
 struct Place {
   bool taken = false;

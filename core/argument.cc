@@ -49,9 +49,32 @@ const Reason setting_unknown = {Code::out_of_range, "there is no such setting",
                                 "the settings are listed in the reference, under Settings"};
 const Reason setting_out_of_range = {Code::out_of_range, "the value is out of the setting's range",
                                      "the ranges are listed in the reference, under Settings"};
-const Reason epoch_missing = {Code::configuration,
-                              "the epoch is NULL, and this namespace needs one",
-                              "pass the epoch of your claim: mode required fences every write"};
+const Reason bad_through = {Code::out_of_range, "through_idx is not a number in range",
+                            "pass the greatest idx that may go, 0 to 9223372036854775807"};
+const Reason bad_value_name = {Code::out_of_range, "the name %f",
+                               "a name is text of 1 to 255 bytes of UTF-8 without NUL"};
+const Reason bad_value = {Code::out_of_range, "the value is not a sequence of bytes",
+                          "pass bytes or text; an empty value is fine, for none at all there is "
+                          "fenced_remove"};
+const Reason bad_staged_namespace = {Code::out_of_range, "the staged namespace %f",
+                                     "a namespace is text of 1 to 255 bytes of UTF-8 without NUL"};
+const Reason bad_staged_key = {Code::out_of_range, "the staged key %f",
+                               "a key is text of 1 to 255 bytes of UTF-8 without NUL"};
+const Reason bad_published_last = {Code::out_of_range, "expected_last is not a number in range",
+                                   "pass the last idx of the staged log, which begins with 1"};
+const Reason same_key = {Code::out_of_range, "the staged key is the key itself",
+                         "stage the log under another key, then publish it"};
+const Reason bad_prefix = {Code::out_of_range, "the prefix %f",
+                           "a prefix is text of at most 255 bytes of UTF-8 without NUL"};
+const Reason bad_after = {Code::out_of_range, "the text after which to go on %f",
+                          "pass the last key that was returned, or NULL to begin"};
+const Reason bad_mode = {Code::out_of_range, "there is no such mode",
+                         "the modes are required, unfenced and optional"};
+const Reason bad_identical_repeat = {Code::out_of_range,
+                                     "identical_repeat is neither true nor false",
+                                     "pass true where the same bytes of any epoch are a repeat"};
+const Reason bad_age = {Code::out_of_range, "older_than_ms is not a number in range",
+                        "pass for how many milliseconds the keys have been deleted; 0 takes all"};
 
 }  // namespace reasons
 }  // namespace fence

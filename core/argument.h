@@ -1,5 +1,4 @@
-// What is wrong with an argument of a call: the reasons of ZF010, and of ZF012
-// where a value is missing that the namespace's mode demands.
+// What is wrong with an argument of a call: the reasons of ZF010.
 #ifndef FENCE_CORE_ARGUMENT_H
 #define FENCE_CORE_ARGUMENT_H
 
@@ -28,7 +27,18 @@ extern const Reason repeated_idx;  // %n: the idx
 extern const Reason different_lengths;
 extern const Reason setting_unknown;
 extern const Reason setting_out_of_range;
-extern const Reason epoch_missing;  // NULL where the mode is required
+extern const Reason bad_through;
+extern const Reason bad_value_name;  // %f: what is wrong with it
+extern const Reason bad_value;
+extern const Reason bad_staged_namespace;  // %f
+extern const Reason bad_staged_key;        // %f
+extern const Reason bad_published_last;
+extern const Reason same_key;
+extern const Reason bad_prefix;  // %f
+extern const Reason bad_after;   // %f
+extern const Reason bad_mode;
+extern const Reason bad_identical_repeat;
+extern const Reason bad_age;
 
 }  // namespace reasons
 }  // namespace fence

@@ -60,6 +60,10 @@ NameFault check_name(std::string_view name) noexcept {
   return NameFault::none;
 }
 
+NameFault check_name_prefix(std::string_view prefix) noexcept {
+  return prefix.empty() ? NameFault::none : check_name(prefix);
+}
+
 const char* describe(NameFault fault) noexcept {
   switch (fault) {
     case NameFault::none:

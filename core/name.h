@@ -17,6 +17,9 @@ enum class NameFault { none, empty, too_long, nul, not_utf8 };
 // form, no surrogates, at most U+10FFFF) without NUL.
 NameFault check_name(std::string_view name) noexcept;
 
+// The same for the beginning of a name, which may be empty.
+NameFault check_name_prefix(std::string_view prefix) noexcept;
+
 // The fault as the rest of a sentence that begins with what was named: "is empty". Never null.
 const char* describe(NameFault fault) noexcept;
 

@@ -26,6 +26,19 @@ const Reason never_claimed = {Code::no_record, "the key was never claimed",
                               "claim it first with oplog_metadata_upsert"};
 const Reason key_deleted = {Code::no_record, "the key was deleted at epoch %s",
                             "claim an epoch above %s to begin a new life of the key"};
+const Reason key_ownerless = {Code::no_record,
+                              "nobody owns the key, and its epochs up to %s are used up",
+                              "claim an epoch above %s first"};
+const Reason claim_below_used = {
+    Code::stale_epoch,
+    "epoch %e is claimed, nobody owns the key and its epochs up to %s are used up",
+    "epochs never come back: claim an epoch above %s"};
+const Reason reset_not_lower = {Code::out_of_range, "epoch %e is not below epoch %s of the record",
+                                "fence_reset only lowers an epoch; to raise it, claim the key"};
+const Reason outdated_claim = {
+    Code::lineage_changed,
+    "the claim of epoch %s was made before a failover, a restore or a copy of the database",
+    "claim an epoch above %s: only then is it known who owns the key in this database"};
 const Reason ahead_of_record = {
     Code::ahead_of_record, "epoch %e is asserted, the record is only at epoch %s",
     "claim the epoch before writing; if it was claimed, the database went back in time"};
@@ -38,6 +51,21 @@ const Reason claim_in_transaction = {
     Code::configuration, "this call is a transaction of its own, and one is open",
     "call it in autocommit, alone and once: frozen inside, it would hold up every other writer"};
 }  // namespace reasons
+
+bool is_nobody(const WriterHash& writer) noexcept { return writer == nobody.writer; }
+
+Record record_of_row(int64_t epoch, const WriterHash& writer, bool deleted) noexcept {
+  if (is_nobody(writer) && epoch == unfenced_epoch) {
+    return {};
+  }
+  Record record;
+  record.epoch = epoch;
+  record.writer = writer;
+  record.state = deleted             ? RecordState::deleted
+                 : is_nobody(writer) ? RecordState::ownerless
+                                     : RecordState::live;
+  return record;
+}
 
 ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& claimant) noexcept {
   const auto refuse = [](const Reason& reason) {
@@ -56,8 +84,14 @@ ClaimVerdict judge_claim(const Record& record, int64_t floor, const Claimant& cl
   if (record.state == RecordState::deleted) {
     return refuse(reasons::claim_below_floor);
   }
+  if (record.state == RecordState::ownerless) {
+    return refuse(reasons::claim_below_used);
+  }
   if (claimant.epoch < record.epoch) {
     return refuse(reasons::stale_claim);
+  }
+  if (record.outdated) {
+    return refuse(reasons::outdated_claim);
   }
   return claimant.writer == record.writer ? ClaimVerdict{ClaimAction::reopen, nullptr}
                                           : refuse(reasons::claimed_by_other);
@@ -68,14 +102,23 @@ bool is_refused_claim(const Refusal& refusal) noexcept {
 }
 
 const Reason* judge_owner(const Record& record, const Claimant& claimant) noexcept {
+  if (claimant.unfenced()) {
+    return nullptr;
+  }
   if (record.state == RecordState::none) {
     return &reasons::never_claimed;
   }
   if (record.epoch < 0) {
     return &reasons::impossible_epoch;
   }
+  if (record.state == RecordState::live && record.outdated) {
+    return &reasons::outdated_claim;
+  }
   if (record.state == RecordState::deleted) {
     return &reasons::key_deleted;
+  }
+  if (record.state == RecordState::ownerless) {
+    return &reasons::key_ownerless;
   }
   if (layer(Layer::epoch_check) && claimant.epoch < record.epoch) {
     return &reasons::stale_write;
@@ -87,6 +130,25 @@ const Reason* judge_owner(const Record& record, const Claimant& claimant) noexce
     return &reasons::written_by_other;
   }
   return nullptr;
+}
+
+DeleteVerdict judge_delete(const Record& record, bool lives, const Claimant& claimant) noexcept {
+  const bool own = record.epoch == claimant.epoch && record.writer == claimant.writer;
+  if (!lives && (claimant.unfenced() || (record.state == RecordState::deleted && own))) {
+    return {DeleteAction::nothing, nullptr};
+  }
+  const Reason* refusal = judge_owner(record, claimant);
+  return {refusal == nullptr ? DeleteAction::remove : DeleteAction::refuse, refusal};
+}
+
+const Reason* judge_reset(const Record& record, int64_t epoch) noexcept {
+  if (record.state == RecordState::none) {
+    return &reasons::never_claimed;
+  }
+  if (record.epoch < 0) {
+    return &reasons::impossible_epoch;
+  }
+  return epoch < record.epoch ? nullptr : &reasons::reset_not_lower;
 }
 
 const Reason* judge_same_epoch(int64_t earlier, int64_t asserted) noexcept {
@@ -104,6 +166,7 @@ Refusal ownership_refusal(const Reason* reason, const Record& record,
     refusal.stored_writer = record.writer;
   }
   const bool is_claim = reason == &reasons::stale_claim || reason == &reasons::claim_below_floor ||
+                        reason == &reasons::claim_below_used ||
                         reason == &reasons::claim_below_namespace_floor;
   if (is_claim || refusal.code() == Code::no_record) {
     refusal.deleted = record.state == RecordState::deleted;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/argument.h"
+#include "core/mode.h"
 #include "core/name.h"
 #include "core/number.h"
 

@@ -1,6 +1,7 @@
 #include "sqlite_ext/arguments.h"
 
 #include "core/argument.h"
+#include "core/mode.h"
 #include "core/name.h"
 #include "core/number.h"
 

@@ -6,6 +6,7 @@
 
 #include "core/append.h"
 #include "core/argument.h"
+#include "core/mode.h"
 #include "core/name.h"
 #include "core/ownership.h"
 #include "core/refusal.h"

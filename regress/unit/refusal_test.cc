@@ -7,6 +7,7 @@
 
 #include "core/append.h"
 #include "core/argument.h"
+#include "core/mode.h"
 #include "core/ownership.h"
 
 namespace fence::test {
@@ -191,9 +192,9 @@ const Saying argument_sayings[] = {
     {&reasons::setting_out_of_range, "ZF010 out_of_range",
      "the value is out of the setting's range",
      "the ranges are listed in the reference, under Settings"},
-    {&reasons::epoch_missing, "ZF012 configuration",
-     "the epoch is NULL, and this namespace needs one",
-     "pass the epoch of your claim: mode required fences every write"},
+    {&reasons::epoch_missing, "ZF012 configuration", "the epoch is NULL, and this call needs one",
+     "pass the epoch of your claim; writes without one need a namespace in mode unfenced or "
+     "optional"},
 };
 
 template <typename Check>

@@ -1,0 +1,48 @@
+#include "core/mode.h"
+
+namespace fence {
+
+namespace reasons {
+const Reason epoch_missing = {Code::configuration, "the epoch is NULL, and this call needs one",
+                              "pass the epoch of your claim; writes without one need a namespace "
+                              "in mode unfenced or optional"};
+const Reason epoch_unwanted = {
+    Code::configuration, "an epoch is given, and the namespace is in mode unfenced",
+    "pass NULL as epoch, or let an administrator set the mode to optional or required"};
+const Reason mode_changed = {Code::configuration,
+                             "the mode of the namespace was changed while the transaction was open",
+                             "do the transaction again"};
+const Reason no_shard_space = {Code::configuration, "there is no such shard space",
+                               "pass NULL: the namespace is not bound to one"};
+}  // namespace reasons
+
+namespace {
+
+constexpr const char* names[] = {"required", "unfenced", "optional"};
+
+}  // namespace
+
+bool parse_mode(std::string_view name, Mode* mode) noexcept {
+  for (const Mode one : {Mode::required, Mode::unfenced, Mode::optional}) {
+    if (name == mode_name(one)) {
+      *mode = one;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char* mode_name(Mode mode) noexcept { return names[static_cast<size_t>(mode)]; }
+
+const Reason* judge_mode(Mode mode, bool epoch_given) noexcept {
+  if (mode == Mode::required && !epoch_given) {
+    return &reasons::epoch_missing;
+  }
+  return mode == Mode::unfenced && epoch_given ? &reasons::epoch_unwanted : nullptr;
+}
+
+const Reason* judge_owner_mode(Mode mode, bool epoch_given) noexcept {
+  return epoch_given ? judge_mode(mode, true) : &reasons::epoch_missing;
+}
+
+}  // namespace fence

@@ -1,0 +1,56 @@
+// How the writes to a namespace are fenced (spec 2.1, fence_namespace_set).
+#ifndef FENCE_CORE_MODE_H
+#define FENCE_CORE_MODE_H
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/refusal.h"
+
+namespace fence {
+
+enum class Mode : unsigned char {
+  required,  // every write states an epoch
+  unfenced,  // none does, and nothing is asserted
+  optional,  // both: for a rolling introduction
+};
+
+// What is set for a namespace; as it stands here where nothing was.
+struct NamespaceRule {
+  Mode mode = Mode::required;
+  // The same bytes at the same idx are a repeat, of whatever epoch they are.
+  bool identical_repeat = false;
+  // The highest epoch of keys whose records were purged: a key without a record can only
+  // be claimed above it.
+  int64_t floor = -1;
+};
+
+// False, *mode untouched, where no mode has that name.
+bool parse_mode(std::string_view name, Mode* mode) noexcept;
+const char* mode_name(Mode mode) noexcept;
+
+// Does the mode take a write with, or without, an epoch? nullptr: it does.
+const Reason* judge_mode(Mode mode, bool epoch_given) noexcept;
+
+// The same for calls that are about ownership itself: without an epoch they mean nothing.
+const Reason* judge_owner_mode(Mode mode, bool epoch_given) noexcept;
+
+// The floor of a namespace after a record with that floor was purged from it.
+inline int64_t merged_floor(int64_t floor, int64_t purged) noexcept {
+  return purged > floor ? purged : floor;
+}
+
+// So many records at most are purged in one call: each is locked by itself, and others
+// need room in the lock table as well.
+constexpr int64_t most_purged = 1000;
+
+namespace reasons {
+extern const Reason epoch_missing;   // NULL where one is needed
+extern const Reason epoch_unwanted;  // given where the mode is unfenced
+extern const Reason mode_changed;    // while the transaction was open
+extern const Reason no_shard_space;
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif

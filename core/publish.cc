@@ -1,0 +1,26 @@
+#include "core/publish.h"
+
+namespace fence {
+
+namespace reasons {
+const Reason not_whole = {Code::index_conflict,
+                          "the staged log does not consist of idx 1 to %n and nothing else",
+                          "read the staged log: it was left as it is"};
+}  // namespace reasons
+
+Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last) noexcept {
+  const unsigned char none[16] = {};
+  SipHash128 sum(none);
+  sum.add_text(ns);
+  sum.add_text(key);
+  sum.add_u64(static_cast<uint64_t>(expected_last));
+  return sum.finish();
+}
+
+const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noexcept {
+  const bool whole = expected_last >= 1 && log.first == 1 && log.last == expected_last &&
+                     log.count == expected_last;
+  return whole ? nullptr : &reasons::not_whole;
+}
+
+}  // namespace fence

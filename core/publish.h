@@ -1,0 +1,37 @@
+// Moving a staged log to its final name: for exactly one of many publishers (spec 2.1,
+// fenced_publish).
+#ifndef FENCE_CORE_PUBLISH_H
+#define FENCE_CORE_PUBLISH_H
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/append.h"
+#include "core/siphash.h"
+
+namespace fence {
+
+// Remembered by a staged key that was published: to where, and how long its log was. Keyed
+// with a constant: it tells a repeat from another call, and guards nothing.
+Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last) noexcept;
+
+// The entries of a staged log, as they stand there.
+struct StagedLog {
+  int64_t first = -1;
+  int64_t last = -1;
+  int64_t count = 0;
+};
+
+// Is it whole: idx 1..expected_last and nothing else? Returns nullptr when it is.
+const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noexcept;
+
+// Is the final name free? A log that was trimmed to nothing is not.
+inline bool can_be_published_to(const LogEnd& end) noexcept { return end.last_ever() < 0; }
+
+namespace reasons {
+extern const Reason not_whole;  // %n: expected_last
+}  // namespace reasons
+
+}  // namespace fence
+
+#endif
