@@ -6,6 +6,7 @@
 #include "pg_ext/assertions.h"
 #include "pg_ext/claim.h"
 #include "pg_ext/json_text.h"
+#include "pg_ext/own_transaction.h"
 #include "pg_ext/transaction.h"
 
 extern "C" {

@@ -2,19 +2,22 @@
 -- functions, so that a serializable reader makes no good append or claim fail.
 
 CREATE FUNCTION fence_internal.records()
-RETURNS TABLE(namespace text, key text, epoch bigint, writer text, trimmed bigint, deleted boolean, hash bigint, claimant_hash bigint)
+RETURNS TABLE(namespace text, key text, epoch bigint, writer text, deleted boolean, hash bigint, claimant_hash bigint)
 STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_records';
 COMMENT ON FUNCTION fence_internal.records() IS
-'Ownership records with the writer''s fingerprint, and the hashes that stand in the lock tags of the key and of its owner';
+'Ownership records with the writer''s fingerprint (NULL: nobody owns the key), and the hashes that stand in the lock tags of the key and of its owner';
 CREATE FUNCTION fence_internal.entries(namespace text, key text)
 RETURNS TABLE(idx bigint, epoch bigint, payload bytea) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_entries';
 COMMENT ON FUNCTION fence_internal.entries(text, text) IS 'All entries of a key, ascending';
 CREATE FUNCTION fence_internal.extent(namespace text, key text)
 RETURNS TABLE(first_idx bigint, last_idx bigint, length bigint) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_extent';
-COMMENT ON FUNCTION fence_internal.extent(text, text) IS 'Where the log of a key begins and ends, and how many entries it has';
+COMMENT ON FUNCTION fence_internal.extent(text, text) IS 'Where the log of a key begins and ends (trimmed entries count), and how many entries it has';
+CREATE FUNCTION fence_internal."values"(namespace text, key text)
+RETURNS TABLE(name text, epoch bigint, value bytea) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_values';
+COMMENT ON FUNCTION fence_internal."values"(text, text) IS 'The named values of a key';
 
 CREATE VIEW fence.oplog_metadata AS
-SELECT namespace, key, epoch, writer FROM fence_internal.records() WHERE NOT deleted;
+SELECT namespace, key, epoch, writer FROM fence_internal.records() WHERE NOT deleted AND writer IS NOT NULL;
 COMMENT ON VIEW fence.oplog_metadata IS 'Who owns each key: epoch and the fingerprint of the writer';
 
 CREATE VIEW fence.oplog_entries AS
@@ -23,11 +26,15 @@ FROM fence_internal.records() AS r, LATERAL fence_internal.entries(r.namespace, 
 COMMENT ON VIEW fence.oplog_entries IS 'The entries of all logs; name a namespace and key, or use oplog_read';
 
 CREATE VIEW fence.oplog_status AS
-SELECT r.namespace, r.key, r.epoch, r.writer, e.first_idx,
-  nullif(greatest(coalesce(e.last_idx, -1), r.trimmed), -1) AS last_idx, e.length, r.deleted
+SELECT r.namespace, r.key, r.epoch, r.writer, e.first_idx, e.last_idx, e.length, r.deleted
 FROM fence_internal.records() AS r, LATERAL fence_internal.extent(r.namespace, r.key) AS e;
 COMMENT ON VIEW fence.oplog_status IS
-'Each key, deleted ones included: owner, first and last idx, number of entries. last_idx counts trimmed entries';
+'Each key, deleted ones included: owner (or floor), first and last idx, number of entries. last_idx counts trimmed entries';
+
+CREATE VIEW fence.fenced_values AS
+SELECT r.namespace, r.key, v.name, v.epoch, v.value
+FROM fence_internal.records() AS r, LATERAL fence_internal."values"(r.namespace, r.key) AS v;
+COMMENT ON VIEW fence.fenced_values IS 'The named values of all keys, with the epoch under which each was stored (NULL: unfenced)';
 
 -- 20449 and 20450: tag_key and tag_claimant of key_lock.h.
 CREATE VIEW fence.fence_holders AS
