@@ -115,6 +115,9 @@ OwnerCall Arguments::write_call() {
   if (!is_null(2)) {
     call.claimant.epoch = epoch(2);
     call.claimant.writer = writer(3);
+  } else {
+    WriterHash unused;
+    call.writer_usable = !is_null(3) && hash_writer(bytes_of(datum(3)), &unused);
   }
   return call;
 }

@@ -15,6 +15,9 @@ namespace fence {
 struct OwnerCall {
   RecordName name;
   Claimant claimant;
+  // False: no epoch is stated, and what stands for the writer is none. That is nobody's
+  // business where the mode takes writes without an epoch.
+  bool writer_usable = true;
 };
 
 // The bytes of a text or bytea, decompressed if need be; they live as long as the

@@ -23,7 +23,7 @@ Assertion* copy(const RecordName& name, const Claimant& claimant, int level) {
   made->claimant = claimant;
   made->level = level;
   made->mode = Mode::required;
-  made->lowest_stored = nothing_stored;
+  made->lowest_stored = Maybe<int64_t>();
   made->trims = false;
   made->next_of_hash = nullptr;
   return made;

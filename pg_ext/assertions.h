@@ -12,14 +12,12 @@ namespace fence {
 struct Assertion {
   RecordName name;  // its bytes stand behind the struct
   Claimant claimant;
-  int level;              // nest level of the savepoint it was made under
-  Mode mode;              // under which it was made
-  int64_t lowest_stored;  // idx of an entry, or nothing_stored
+  int level;                     // nest level of the savepoint it was made under
+  Mode mode;                     // under which it was made
+  Maybe<int64_t> lowest_stored;  // idx of an entry
   bool trims;
   Assertion* next_of_hash;
 };
-
-constexpr int64_t nothing_stored = INT64_MAX;
 
 // Lives in the transaction's memory: forget() at its end drops the pointers only.
 class Assertions {

@@ -23,6 +23,12 @@ FENCE_FUNCTION(fence_pg_check) {
   PG_RETURN_BOOL(true);
 }
 
+// For fence_verify.
+FENCE_FUNCTION(fence_pg_record_hash) {
+  const RecordName name = Arguments(fcinfo).record_name();
+  PG_RETURN_INT64(static_cast<int64_t>(name.hash));
+}
+
 FENCE_FUNCTION(fence_pg_fingerprint) {
   const Fingerprint shown = fingerprint(Arguments(fcinfo).writer(0));
   PG_RETURN_DATUM(CStringGetTextDatum(shown.text));

@@ -37,6 +37,7 @@ FENCE_FUNCTION(fence_pg_delete) {
   Arguments arguments(fcinfo);
   const OwnerCall call = arguments.write_call();
   check_may_write(call.name.ns);
+  check_writer(call);
   check_alone(call.name);
   check_mode(call);
   // One that is stale must not queue before the owner.

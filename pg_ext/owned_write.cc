@@ -1,5 +1,6 @@
 #include "pg_ext/owned_write.h"
 
+#include "core/argument.h"
 #include "core/layer.h"
 #include "pg_ext/access.h"
 #include "pg_ext/bare_call.h"
@@ -25,7 +26,14 @@ NamespaceRule judge_rule(const OwnerCall& call, const NamespaceRule& rule, Judge
 
 }  // namespace
 
+void check_writer(const OwnerCall& call) {
+  if (!call.writer_usable && namespace_rule(call.name.ns).mode == Mode::required) {
+    raise_error(about(call.name, reasons::bad_writer));
+  }
+}
+
 NamespaceRule check_mode(const OwnerCall& call) {
+  check_writer(call);
   return judge_rule(call, namespace_rule(call.name.ns), judge_mode);
 }
 

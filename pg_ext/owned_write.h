@@ -11,6 +11,10 @@
 
 namespace fence {
 
+// ZF010 where the epoch is NULL, the mode wants one, and the writer is none, either: that
+// comes before every ZF012.
+void check_writer(const OwnerCall& call);
+
 // The rule of the call's namespace; ZF012 where it does not take the call.
 NamespaceRule check_mode(const OwnerCall& call);
 // The same for calls that are about ownership, and need an epoch in every mode.

@@ -55,6 +55,16 @@ void check_staged_owner(const PublishCall& call, const StoredRecord& staged) {
   }
 }
 
+Refusal about_assertion(const PublishCall& call, const RecordName& name, const Reason& reason,
+                        int64_t number) {
+  Refusal refusal = about(name, reason, number);
+  if (!call.target.claimant.unfenced()) {
+    refusal.asserted_epoch = call.target.claimant.epoch;
+    refusal.asserted_writer = call.target.claimant.writer;
+  }
+  return refusal;
+}
+
 void check_whole(const PublishCall& call, const StoredRecord& record) {
   StagedLog log;
   if (record.lives) {
@@ -71,7 +81,7 @@ void check_whole(const PublishCall& call, const StoredRecord& record) {
   }
   const Reason* reason = judge_staged_log(log, call.expected_last);
   if (reason != nullptr) {
-    refuse(about(call.staged, *reason, call.expected_last));
+    refuse(about_assertion(call, call.staged, *reason, call.expected_last));
   }
 }
 
@@ -82,7 +92,7 @@ void store(const PublishCall& call, OwnedWrite* write, EntryWriter* writer, cons
     write->check_owner();
   }
   if (result.outcome != EntryWriter::Outcome::stored) {
-    refuse(about(call.target.name, reasons::other_bytes, entry.idx));
+    refuse(about_assertion(call, call.target.name, reasons::other_bytes, entry.idx));
   }
 }
 
@@ -139,6 +149,7 @@ FENCE_FUNCTION(fence_pg_publish) {
   const PublishCall call = read_call(&arguments);
   check_may_write(call.target.name.ns);
   check_may_write(call.staged.ns);
+  check_writer(call.target);
   check_alone(call.target.name);
   check_modes(call);
   begin_own_transaction();

@@ -6,7 +6,6 @@
 #include "pg_ext/access.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/entry_store.h"
-#include "pg_ext/key_lock.h"
 #include "pg_ext/rows.h"
 #include "pg_ext/trim_store.h"
 #include "pg_ext/value_store.h"
@@ -133,44 +132,6 @@ FENCE_FUNCTION(fence_pg_values) {
         },
         &rows);
   }
-  return 0;
-}
-
-// () -> (namespace, key, epoch, writer, deleted, hash, hash of the owner's lock tag): of the
-// namespaces that the caller may read. No epoch: the key was never claimed; no writer:
-// nobody owns it.
-FENCE_FUNCTION(fence_pg_records) {
-  Rows rows(fcinfo);
-  Relation table = open_table(relations().record, AccessShareLock);
-  TupleTableSlot* row = table_slot_create(table, nullptr);
-  TableScanDesc scan = table_beginscan(table, SnapshotAny, 0, nullptr);
-  while (table_scan_getnextslot(scan, ForwardScanDirection, row)) {
-    CHECK_FOR_INTERRUPTS();
-    if (!table_tuple_satisfies_snapshot(table, row, GetActiveSnapshot())) {
-      continue;
-    }
-    const StoredRecord record = record_of(row);
-    const RecordName name = name_of(row);
-    if (!may_read(name.ns)) {
-      continue;
-    }
-    const Fingerprint writer = fingerprint(record.writer);
-    const uint64_t owner = claimant_hash(name.hash, {record.epoch, record.writer});
-    Datum values[7] = {text_datum(name.ns),
-                       text_datum(name.key),
-                       Int64GetDatum(record.epoch),
-                       text_datum({writer.text, sizeof writer.text - 1}),
-                       BoolGetDatum(!record.lives),
-                       Int64GetDatum(static_cast<int64_t>(name.hash)),
-                       Int64GetDatum(static_cast<int64_t>(owner))};
-    bool nulls[7] = {};
-    nulls[2] = record.epoch == unfenced_epoch;
-    nulls[3] = is_nobody(record.writer);
-    rows.add(values, nulls);
-  }
-  table_endscan(scan);
-  ExecDropSingleTupleTableSlot(row);
-  table_close(table, AccessShareLock);
   return 0;
 }
 

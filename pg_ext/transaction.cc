@@ -101,6 +101,14 @@ void check_mode_now(const RecordName& name, Mode mode) {
   }
 }
 
+void check_not_trimmed(const RecordName& name, const StoredRecord& record,
+                       const Maybe<int64_t>& lowest_stored) {
+  if (lowest_stored.known && layer(Layer::trim_check) &&
+      lowest_stored.value <= find_trimmed_by_others(name, record)) {
+    raise_error(about(name, reasons::below_trim, lowest_stored.value));
+  }
+}
+
 void check_owner_now(const RecordName& name, const Claimant& claimant, const FinalCheck& check) {
   check_mode_now(name, check.mode);
   const StoredRecord record = read_record(name, Reading::locked);
@@ -110,10 +118,7 @@ void check_owner_now(const RecordName& name, const Claimant& claimant, const Fin
     log_refusal(refusal);
     raise_error(refusal);
   }
-  if (check.lowest_stored != nothing_stored && layer(Layer::trim_check) &&
-      check.lowest_stored <= find_trimmed(name, record)) {
-    raise_error(about(name, reasons::below_trim, check.lowest_stored));
-  }
+  check_not_trimmed(name, record, check.lowest_stored);
 }
 
 FinalCheck check_of(const Assertion& assertion) {
@@ -241,7 +246,9 @@ void assert_owner(const RecordName& name, const Claimant& claimant, Mode mode) {
   }
   if (state.committing || may_be_unwatched_commit()) {
     // Another library runs SQL while it commits: our own check is over, or never comes.
-    check_owner_finally(name, claimant, {mode});
+    FinalCheck check;
+    check.mode = mode;
+    check_owner_finally(name, claimant, check);
   }
 }
 
@@ -250,12 +257,21 @@ void check_at_commit_too(const RecordName& name, const FinalCheck& check) {
   if (assertion == nullptr) {
     return;
   }
-  if (check.lowest_stored < assertion->lowest_stored) {
+  const bool lower =
+      !assertion->lowest_stored.known || check.lowest_stored.value < assertion->lowest_stored.value;
+  if (check.lowest_stored.known && lower) {
     assertion->lowest_stored = check.lowest_stored;
   }
   assertion->trims = assertion->trims || check.trims;
   if (state.committing || may_be_unwatched_commit()) {
     check_owner_finally(name, assertion->claimant, check);
+  }
+}
+
+void check_nothing_trimmed(const RecordName& name, const StoredRecord& record) {
+  const Assertion* assertion = state.assertions.find(name);
+  if (assertion != nullptr) {
+    check_not_trimmed(name, record, assertion->lowest_stored);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "core/mode.h"
 #include "core/ownership.h"
 #include "pg_ext/failure.h"
-#include "pg_ext/record_name.h"
+#include "pg_ext/record_store.h"
 
 namespace fence {
 
@@ -38,13 +38,17 @@ struct FinalCheck {
   Mode mode = Mode::required;
   // The lowest idx that was stored: nobody may have trimmed it meanwhile, or the entry would
   // be acknowledged and gone.
-  int64_t lowest_stored = INT64_MAX;
+  Maybe<int64_t> lowest_stored;
   // The log was trimmed: that comes before or after the commit of an append, not beside it.
   bool trims = false;
 };
 
 // Adds to what is looked at again for a key that was asserted.
 void check_at_commit_too(const RecordName& name, const FinalCheck& check);
+
+// Raises (ZF013) where this transaction has stored an entry that somebody else has trimmed
+// since.
+void check_nothing_trimmed(const RecordName& name, const StoredRecord& record);
 
 // For a transaction that ends with this very call (see bare_call.h): takes the lock under
 // which a commit stands and reads the record a last time. Nothing may be waited for

@@ -13,6 +13,9 @@ int64_t trim(OwnedWrite* write, int64_t through, FinalCheck* check) {
   const RecordName& name = write->owner().name;
   write->exclude_other_sessions();
   write->check_owner();
+  // From here on nobody else of the owner trims. What was trimmed beside an append of this
+  // transaction would be noticed at commit, but the mark of that trim is replaced now.
+  check_nothing_trimmed(name, write->record());
   const LogEnd end = write->find_end();
   const int64_t trimmed = trimmed_after(through, end);
   if (trimmed == end.trimmed) {

@@ -2,6 +2,11 @@
 
 #include "pg_ext/relations.h"
 
+extern "C" {
+#include "access/sysattr.h"
+#include "access/transam.h"
+}
+
 namespace fence {
 
 namespace {
@@ -34,6 +39,18 @@ int64_t find_trimmed(const RecordName& name, const StoredRecord& record) {
   int64_t trimmed = record.trimmed;
   scan_marks(name, SnapshotSelf,
              [&](const IndexScan& scan) { trimmed = greatest(scan, record, trimmed); });
+  return trimmed;
+}
+
+int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record) {
+  int64_t trimmed = record.trimmed;
+  scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
+    bool is_null = false;
+    const Datum maker = slot_getsysattr(scan.row(), MinTransactionIdAttributeNumber, &is_null);
+    if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(maker))) {
+      trimmed = greatest(scan, record, trimmed);
+    }
+  });
   return trimmed;
 }
 

@@ -9,7 +9,9 @@ namespace fence {
 
 // Up to here the log is trimmed, by what is committed and by this transaction.
 int64_t find_trimmed(const RecordName& name, const StoredRecord& record);
-// The same in the caller's snapshot, without telling the server's serializable machinery.
+// The same without what this very transaction has trimmed.
+int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record);
+// The first of them in the caller's snapshot, without telling the server's serializable machinery.
 int64_t find_trimmed_in_snapshot(const RecordName& name, const StoredRecord& record);
 
 // Notes a trim under that epoch; older marks go, if nobody is at them. False: the row of

@@ -7,7 +7,7 @@ DECLARE
   reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
     ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
     ' fence.oplog_keys(text, text, text, bigint), fence_internal.may_read(text),'
-    ' fence_internal.records(), fence_internal.entries(text, text), fence_internal.extent(text, text),'
+    ' fence_internal.entries(text, text), fence_internal.extent(text, text),'
     ' fence_internal."values"(text, text)';
   writes text := 'fence.oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.try_oplog_metadata_upsert(text, text, bigint, text),'
