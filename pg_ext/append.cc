@@ -59,14 +59,8 @@ void Append::check_owner() {
 // the successor's entries must not be taken for a conflict.
 void Append::refuse_entry(const Reason& reason, int64_t number) {
   check_owner();
-  const Claimant& claimant = append_.owner.claimant;
-  Refusal refusal = about(append_.owner.name, reason, number);
-  if (!claimant.unfenced()) {
-    refusal.asserted_epoch = claimant.epoch;
-    refusal.asserted_writer = claimant.writer;
-    refusal.stored_epoch = claimant.epoch;
-    refusal.stored_writer = claimant.writer;
-  }
+  Refusal refusal = refusal_by(write_.record(), append_.owner.name, append_.owner.claimant, reason);
+  refusal.number = number;
   refuse(refusal);
 }
 

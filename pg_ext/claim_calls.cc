@@ -157,7 +157,9 @@ FENCE_FUNCTION(fence_pg_claim_many) {
   RecordName in_namespace;
   in_namespace.ns = common.name.ns;
   check_alone(in_namespace);
-  check_owner_mode({in_namespace, {}});
+  if (list.count == 0) {
+    check_owner_mode({in_namespace, {}});
+  }
   Refusal refusal;
   if (!run_claims(list.calls, list.count, list.last, &refusal)) {
     raise_error(refusal);

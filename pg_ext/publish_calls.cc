@@ -55,14 +55,11 @@ void check_staged_owner(const PublishCall& call, const StoredRecord& staged) {
   }
 }
 
-Refusal about_assertion(const PublishCall& call, const RecordName& name, const Reason& reason,
-                        int64_t number) {
-  Refusal refusal = about(name, reason, number);
-  if (!call.target.claimant.unfenced()) {
-    refusal.asserted_epoch = call.target.claimant.epoch;
-    refusal.asserted_writer = call.target.claimant.writer;
-  }
-  return refusal;
+[[noreturn]] void refuse_entry(const PublishCall& call, const RecordName& name,
+                               const StoredRecord& record, const Reason& reason, int64_t number) {
+  Refusal refusal = refusal_by(record, name, call.target.claimant, reason);
+  refusal.number = number;
+  refuse(refusal);
 }
 
 void check_whole(const PublishCall& call, const StoredRecord& record) {
@@ -81,7 +78,7 @@ void check_whole(const PublishCall& call, const StoredRecord& record) {
   }
   const Reason* reason = judge_staged_log(log, call.expected_last);
   if (reason != nullptr) {
-    refuse(about_assertion(call, call.staged, *reason, call.expected_last));
+    refuse_entry(call, call.staged, record, *reason, call.expected_last);
   }
 }
 
@@ -92,7 +89,7 @@ void store(const PublishCall& call, OwnedWrite* write, EntryWriter* writer, cons
     write->check_owner();
   }
   if (result.outcome != EntryWriter::Outcome::stored) {
-    refuse(about_assertion(call, call.target.name, reasons::other_bytes, entry.idx));
+    refuse_entry(call, call.target.name, write->record(), reasons::other_bytes, entry.idx);
   }
 }
 
