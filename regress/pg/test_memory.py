@@ -28,6 +28,10 @@ def append_many(idxs, payloads, expected="NULL"):
     return f"SELECT fence.fenced_append_many('n', 'k', 5, '{W}', '{idxs}', '{payloads}', {expected})"
 
 
+def call(name, key, epoch, writer, *more):
+    return f"SELECT fence.{name}({', '.join([repr('n'), repr(key), str(epoch), repr(writer), *more])})"
+
+
 STATEMENTS = [
     "SET client_encoding = 'LATIN1'", claim("€𝄞", 1, W), claim("€𝄞", 0, W), "RESET client_encoding",
     claim("k", 5, W), claim("k", 5, W), claim("k", 4, W), claim("k", 5, V), claim(NAME, 1, V),
@@ -59,6 +63,42 @@ STATEMENTS = [
     "CREATE ROLE app", "SELECT fence.fence_grant_writer('app', 'n')", "SET ROLE app", append("k", 7, V, 30),
     "SELECT * FROM fence.oplog_read('other', 'k')", "RESET ROLE", "SELECT fence.fence_revoke_writer('app')",
 ]
+
+
+# Values, trims, deletes, publishing, modes.
+CONTENT = [
+    claim("v", 1, W), call("fenced_put", "v", 1, W, "'a'", "'x'"), call("fenced_put", "v", 1, W, "'a'", "'x'"),
+    call("fenced_put", "v", 1, W, "'a'", "convert_to(repeat('x', 100000), 'UTF8')"),
+    call("fenced_put", "v", 1, W, f"'{NAME}'", "''"), call("fenced_put", "v", 1, W, "''", "NULL"),
+    call("fenced_put", "v", 0, W, "'a'", "'x'"), "SELECT * FROM fence.fenced_values", claim("v", 2, V),
+    call("fenced_put", "v", 2, V, "'a'", "'y'"), call("fenced_remove", "v", 2, V, "'a'"),
+    call("fenced_remove", "v", 2, V, "'a'"), call("fenced_remove", "v", 1, W, "'a'"),
+    append("v", 2, V, 1), append("v", 2, V, 2), append("v", 2, V, 3),
+    call("fenced_drop_prefix", "v", 2, V, "1"), call("fenced_drop_prefix", "v", 2, V, "1"),
+    call("fenced_drop_prefix", "v", 1, V, "2"), call("fenced_drop_prefix", "v", 2, V, "-1"), append("v", 2, V, 1),
+    "BEGIN", append("v", 2, V, 4), call("fenced_drop_prefix", "v", 2, V, "9"), append("v", 2, V, 5), "SAVEPOINT s",
+    call("fenced_remove", "v", 2, V, f"'{NAME}'"), "ROLLBACK TO s", "COMMIT",
+    "SELECT * FROM fence.oplog_status WHERE namespace = 'n' AND key = 'v'",
+    "SELECT * FROM fence.oplog_keys('n')", f"SELECT * FROM fence.oplog_keys('n', '{NAME[:9]}', 'k', 5)",
+    "SELECT * FROM fence.oplog_keys('n', NULL, NULL, -1)",
+    claim("s", 2, V), append("s", 2, V, 1, "one"), append("s", 2, V, 2, "two"), claim("t", 2, V),
+    call("fenced_publish", "t", 2, V, "'n'", "'s'", "3"), call("fenced_publish", "t", 2, W, "'n'", "'s'", "2"),
+    call("fenced_publish", "t", 2, V, "'n'", "'s'", "2"), call("fenced_publish", "t", 2, V, "'n'", "'s'", "2"),
+    call("fenced_publish", "t", 2, V, "'n'", "'t'", "2"), call("fenced_publish", "t", 2, V, "'n'", "'none'", "2"),
+    call("fenced_delete", "t", 1, V), call("fenced_delete", "t", 2, V), call("fenced_delete", "t", 2, V),
+    claim("t", 2, V), "SELECT fence.fence_reset('n', 'v', 1)", "SELECT fence.fence_reset('n', 'v', 1)",
+    "SELECT fence.fence_reset('n', 'none', 1)", "SELECT fence.fence_purge('n', 0)", "SELECT fence.fence_purge('n', -1)",
+    "SELECT fence.fence_purge('n', 9223372036854775807)", claim("new", 1, V), "SELECT * FROM fence.fence_namespaces",
+    "SELECT fence.fence_namespace_set('n', 'optional', true)", "SELECT fence.fence_namespace_set('n', 'no mode')",
+    "SELECT fence.fence_namespace_set('n', 'optional', NULL)", "SELECT fence.fence_namespace_set('n', 'optional', false, 's')",
+    "SELECT fence.fenced_append('n', 'u', NULL, NULL, 1, 'x')", "SELECT fence.fenced_append('n', 'u', NULL, NULL, 1, 'y')",
+    "BEGIN", "SELECT fence.fenced_append('n', 'u', NULL, NULL, 2, 'x')", "SELECT fence.fenced_put('n', 'u', NULL, NULL, 'a', 'x')",
+    "SELECT fence.fenced_drop_prefix('n', 'u', NULL, NULL, 1)", "COMMIT", claim("u", 1, V), append("u", 1, V, 2),
+    append("u", 1, V, 3), "SELECT fence.fenced_delete('n', 'u', NULL, NULL)", "SELECT fence.fenced_delete('n', 'u', NULL, NULL)",
+    "SELECT fence.fence_namespace_set('n', 'unfenced')", append("u", 1, V, 3), "SELECT fence.fence_namespace_set('n', 'required')",
+    "SELECT * FROM fence.fence_verify()", "SELECT * FROM fence.fence_verify('n', 'v')",
+]
+STATEMENTS += CONTENT
 
 
 @pytest.fixture
