@@ -2,7 +2,7 @@
 
 #include "core/argument.h"
 #include "core/failpoint.h"
-#include "sqlite_ext/write_scope.h"
+#include "sqlite_ext/owner_write.h"
 
 namespace fence {
 
@@ -25,8 +25,7 @@ bool all_stored(Connection* connection, const AppendCall& call, bool* stored,
                     &place, failure)) {
       return false;
     }
-    *stored = place.taken && place.same_bytes && place.epoch == call.owner.claimant.epoch &&
-              place.writer == call.owner.claimant.writer;
+    *stored = place.taken && place.same_bytes && place.epoch == call.owner.claimant.epoch;
   }
   return true;
 }
@@ -45,37 +44,10 @@ bool refuse_owner(Connection* connection, const AppendCall& call, const Reason* 
   return false;
 }
 
-// One epoch of a key in a transaction of the application; remembers it for the
-// calls that follow.
-bool assert_key(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
-  Transaction& transaction = connection->transaction;
-  if (!transaction.enlisted()) {
-    return true;
-  }
-  const int64_t* earlier = transaction.keys.find(call.name.ns, call.name.key);
-  if (earlier != nullptr) {
-    const Reason* reason = judge_same_epoch(*earlier, call.claimant.epoch);
-    if (reason != nullptr) {
-      Refusal refusal;
-      refusal.reason = reason;
-      refusal.asserted_epoch = call.claimant.epoch;
-      refusal.stored_epoch = *earlier;
-      failure->refuse(refusal);
-      return false;
-    }
-    return true;
-  }
-  if (!transaction.keys.add(call.name.ns, call.name.key, call.claimant.epoch, transaction.level)) {
-    failure->out_of_memory();
-    return false;
-  }
-  return true;
-}
-
-// Reads the log and decides about the caller.
+// As judge_writer; a stale caller also learns whether its entries are there.
 bool judge_caller(Connection* connection, const AppendCall& call, LogState* log,
                   Failure* failure) noexcept {
-  if (!read_log(connection, call.owner.name, log, failure)) {
+  if (!read_log(connection, call.owner, judge_mode, log, failure)) {
     return false;
   }
   const Reason* reason = judge_owner(log->ownership(), call.owner.claimant);
@@ -84,13 +56,8 @@ bool judge_caller(Connection* connection, const AppendCall& call, LogState* log,
 
 void refuse_entry(const Reason* reason, int64_t number, const LogState& log, const AppendCall& call,
                   Failure* failure) noexcept {
-  Refusal refusal;
-  refusal.reason = reason;
+  Refusal refusal = ownership_refusal(reason, log.ownership(), call.owner.claimant);
   refusal.number = number;
-  refusal.asserted_epoch = call.owner.claimant.epoch;
-  refusal.asserted_writer = call.owner.claimant.writer;
-  refusal.stored_epoch = log.record.epoch;
-  refusal.stored_writer = log.record.writer;
   failure->refuse(refusal);
 }
 
@@ -105,9 +72,8 @@ bool judge_entries(Connection* connection, const AppendCall& call, const LogStat
         !read_place(connection, call.owner.name, entry.idx, entry.payload, &place, failure)) {
       return false;
     }
-    constexpr bool identical_repeat = false;
-    const EntryVerdict verdict =
-        judge_entry(entry.idx, log.end, place, call.owner.claimant.epoch, identical_repeat);
+    const EntryVerdict verdict = judge_entry(entry.idx, log.end, place, call.owner.claimant.epoch,
+                                             log.rule.identical_repeat);
     if (verdict.action == EntryAction::refuse) {
       refuse_entry(verdict.refusal, entry.idx, log, call, failure);
       return false;
@@ -127,6 +93,9 @@ bool judge_entries(Connection* connection, const AppendCall& call, const LogStat
 
 bool write_entries(Connection* connection, const AppendCall& call, int64_t fresh, LogState* log,
                    WriteProgress* progress, Failure* failure) noexcept {
+  if (fresh > 0 && !bring_to_life(connection, call.owner, log, progress, failure)) {
+    return false;
+  }
   const Seal late_before = log->record.late_sum;
   for (int64_t i = 0; i < call.count; ++i) {
     const NewEntry& entry = call.entries[i];
@@ -145,49 +114,30 @@ bool write_entries(Connection* connection, const AppendCall& call, int64_t fresh
   const bool far = log->end.last - tail_distance >= log->record.tail;
   if (fresh > 0 && (late || far || fresh >= large_batch)) {
     note_tail(log);
-    return store_record(connection, call.owner.name, *log, false, failure);
+    return store_record(connection, call.owner.name, log, failure);
   }
   return true;
-}
-
-bool append_locked(Connection* connection, const AppendCall& call, int64_t* stored,
-                   WriteProgress* progress, Failure* failure) noexcept {
-  FENCE_FAILPOINT("append.locked");
-  LogState log;
-  if (!judge_caller(connection, call, &log, failure) ||
-      !judge_entries(connection, call, log, stored, failure)) {
-    return false;
-  }
-  FENCE_FAILPOINT("append.judged");
-  const bool done = write_entries(connection, call, *stored, &log, progress, failure);
-  FENCE_FAILPOINT("append.before_commit");
-  return done;
 }
 
 }  // namespace
 
 bool run_append(Connection* connection, const AppendCall& call, int64_t* stored,
                 Failure* failure) noexcept {
-  // Named before the transaction is doomed by it.
-  const auto named = [&](bool done, Failure* refused) {
-    if (!done) {
-      refused->name_key(call.owner.name.ns, call.owner.name.key);
+  const auto judge = [&](LogState* log, Failure* refused) {
+    return judge_caller(connection, call, log, refused);
+  };
+  const auto write = [&](LogState* log, WriteProgress* progress, Failure* refused) {
+    FENCE_FAILPOINT("append.locked");
+    if (!judge_entries(connection, call, *log, stored, refused)) {
+      return false;
     }
+    FENCE_FAILPOINT("append.judged");
+    const bool done = write_entries(connection, call, *stored, log, progress, refused);
+    FENCE_FAILPOINT("append.before_commit");
     return done;
   };
-  const auto judge = [&](Failure* stale) {
-    LogState log;
-    return named(judge_caller(connection, call, &log, stale), stale);
-  };
-  const auto write = [&](WriteProgress* progress, Failure* refused) {
-    return named(assert_key(connection, call.owner, refused) &&
-                     append_locked(connection, call, stored, progress, refused),
-                 refused);
-  };
   FENCE_FAILPOINT("append.entered");
-  const bool done =
-      named(check_epoch_given(call.owner, failure) && run_write(connection, judge, write, failure),
-            failure);
+  const bool done = run_owner_write(connection, call.owner, judge, write, failure);
   FENCE_FAILPOINT("append.after_commit");
   return done;
 }
@@ -208,8 +158,10 @@ bool append_one(Connection* connection, sqlite3_value** values, NewEntry* entry,
 }
 
 bool run_empty_append(Connection* connection, const AppendCall& call, Failure* failure) noexcept {
-  return check_epoch_given(call.owner, failure) && check_storage(connection, failure) &&
-         check_installed(connection, failure);
+  const bool passed = check_storage(connection, failure) &&
+                      check_mode(connection, call.owner, judge_mode, failure);
+  failure->name_key(call.owner.name.ns, call.owner.name.key);
+  return passed;
 }
 
 }  // namespace fence

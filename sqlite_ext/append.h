@@ -2,9 +2,12 @@
 #ifndef FENCE_SQLITE_EXT_APPEND_H
 #define FENCE_SQLITE_EXT_APPEND_H
 
+#include "core/append.h"
 #include "sqlite_ext/arguments.h"
 
 namespace fence {
+
+struct Connection;
 
 // An entry of a call. action is filled in while the batch is judged.
 struct NewEntry {

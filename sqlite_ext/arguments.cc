@@ -1,7 +1,6 @@
 #include "sqlite_ext/arguments.h"
 
 #include "core/argument.h"
-#include "core/mode.h"
 #include "core/name.h"
 #include "core/number.h"
 
@@ -35,10 +34,8 @@ bool refuse(Failure* failure, const Reason& fault) noexcept {
   return false;
 }
 
-}  // namespace
-
-bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name,
-               Failure* failure) noexcept {
+bool read_checked_text(sqlite3_value* value, NameFault (*check)(std::string_view),
+                       const Reason& fault, std::string_view* name, Failure* failure) noexcept {
   Refusal refusal;
   refusal.reason = &fault;
   const int type = sqlite3_value_type(value);
@@ -48,7 +45,7 @@ bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name
     return false;
   }
   const std::string_view text = text_of(value);
-  const NameFault found = check_name(text);
+  const NameFault found = check(text);
   if (found != NameFault::none) {
     refusal.fault = describe(found);
     failure->refuse(refusal);
@@ -56,6 +53,18 @@ bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name
   }
   *name = text;
   return true;
+}
+
+}  // namespace
+
+bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name,
+               Failure* failure) noexcept {
+  return read_checked_text(value, check_name, fault, name, failure);
+}
+
+bool read_name_prefix(sqlite3_value* value, const Reason& fault, std::string_view* prefix,
+                      Failure* failure) noexcept {
+  return read_checked_text(value, check_name_prefix, fault, prefix, failure);
 }
 
 bool read_number(sqlite3_value* value, const Reason& fault, int64_t* number,
@@ -80,32 +89,47 @@ bool read_writer(sqlite3_value* value, WriterHash* writer, Failure* failure) noe
   return true;
 }
 
-bool read_payload(sqlite3_value* value, std::string_view* payload, Failure* failure) noexcept {
+bool read_bytes(sqlite3_value* value, const Reason& fault, std::string_view* bytes,
+                Failure* failure) noexcept {
   switch (sqlite3_value_type(value)) {
     case SQLITE_TEXT:
-      *payload = text_of(value);
+      *bytes = text_of(value);
       return true;
     case SQLITE_BLOB: {
-      const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+      const auto* data = static_cast<const char*>(sqlite3_value_blob(value));
       const auto size = static_cast<size_t>(sqlite3_value_bytes(value));
-      *payload = size == 0 ? std::string_view() : std::string_view(bytes, size);
+      *bytes = size == 0 ? std::string_view() : std::string_view(data, size);
       return true;
     }
     default:
-      return refuse(failure, reasons::bad_payload);
+      return refuse(failure, fault);
   }
 }
 
+bool read_payload(sqlite3_value* value, std::string_view* payload, Failure* failure) noexcept {
+  return read_bytes(value, reasons::bad_payload, payload, failure);
+}
+
 bool read_owner_call(sqlite3_value** values, OwnerCall* call, Failure* failure) noexcept {
-  call->epoch_given = sqlite3_value_type(values[2]) != SQLITE_NULL;
-  return read_name(values[0], reasons::bad_namespace, &call->name.ns, failure) &&
-         read_name(values[1], reasons::bad_key, &call->name.key, failure) &&
-         read_number_or_null(values[2], reasons::bad_epoch, &call->claimant.epoch, failure) &&
+  if (!read_name(values[0], reasons::bad_namespace, &call->name.ns, failure) ||
+      !read_name(values[1], reasons::bad_key, &call->name.key, failure)) {
+    return false;
+  }
+  if (sqlite3_value_type(values[2]) == SQLITE_NULL) {
+    call->claimant = nobody;
+    Failure unused;
+    WriterHash writer{};
+    call->writer_sound = read_writer(values[3], &writer, &unused);
+    return true;
+  }
+  return read_number(values[2], reasons::bad_epoch, &call->claimant.epoch, failure) &&
          read_writer(values[3], &call->claimant.writer, failure);
 }
 
 bool check_epoch_given(const OwnerCall& call, Failure* failure) noexcept {
-  return call.epoch_given || refuse(failure, reasons::epoch_missing);
+  const Reason* reason =
+      call.epoch_given() ? nullptr : judge_mode_of(call, judge_owner_mode, Mode::required);
+  return reason == nullptr || refuse(failure, *reason);
 }
 
 }  // namespace fence

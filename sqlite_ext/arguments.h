@@ -3,22 +3,18 @@
 #ifndef FENCE_SQLITE_EXT_ARGUMENTS_H
 #define FENCE_SQLITE_EXT_ARGUMENTS_H
 
-#include "core/ownership.h"
 #include "sqlite_ext/failure.h"
-#include "sqlite_ext/log_store.h"
+#include "sqlite_ext/owner_call.h"
 
 namespace fence {
-
-// (namespace, key, epoch, writer): the first four arguments of most calls.
-struct OwnerCall {
-  LogName name;
-  Claimant claimant;
-  bool epoch_given = false;  // false: the epoch is NULL
-};
 
 // Text that names something; fault is the reason where it does not.
 bool read_name(sqlite3_value* value, const Reason& fault, std::string_view* name,
                Failure* failure) noexcept;
+
+// The beginning of a name, which may be empty.
+bool read_name_prefix(sqlite3_value* value, const Reason& fault, std::string_view* prefix,
+                      Failure* failure) noexcept;
 
 // A whole number 0..2^63-1: an integer, an integral REAL up to 2^53-1 (JavaScript
 // numbers arrive so) or plain decimal text (some drivers); nothing else.
@@ -32,13 +28,15 @@ bool read_number_or_null(sqlite3_value* value, const Reason& fault, int64_t* num
 bool read_writer(sqlite3_value* value, WriterHash* writer, Failure* failure) noexcept;
 
 // A BLOB, or TEXT as its UTF-8 bytes; may be empty.
+bool read_bytes(sqlite3_value* value, const Reason& fault, std::string_view* bytes,
+                Failure* failure) noexcept;
 bool read_payload(sqlite3_value* value, std::string_view* payload, Failure* failure) noexcept;
 
-// Four values. A NULL epoch is accepted here: whether the namespace's mode allows
-// it is ZF012, which comes after every ZF010 (check_epoch_given).
+// Four values. A NULL epoch is accepted here, with any writer: whether the
+// namespace's mode allows it is asked when the namespace is read (judge_mode_of).
 bool read_owner_call(sqlite3_value** values, OwnerCall* call, Failure* failure) noexcept;
 
-// ZF012 where the epoch is NULL: every namespace is in mode required.
+// For calls that need an epoch in every mode: ZF012 where it is NULL.
 bool check_epoch_given(const OwnerCall& call, Failure* failure) noexcept;
 
 }  // namespace fence

@@ -3,6 +3,7 @@
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/connection.h"
 #include "sqlite_ext/functions.h"
+#include "sqlite_ext/log_store.h"
 #include "sqlite_ext/storage.h"
 
 namespace fence {
@@ -15,7 +16,8 @@ const Reason old_snapshot = {
     "know",
     "call fence_check outside a transaction and with no SELECT open, or after BEGIN IMMEDIATE"};
 
-// A stale owner is refused in any snapshot, since epochs only rise. "Still the
+// A stale owner is refused in any snapshot, since epochs only rise (where one was
+// reset, nobody owned the key, and the answer errs on the safe side). "Still the
 // owner" is only known in a snapshot that this call opens, or under the write lock.
 bool check_owner(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
   if (!check_epoch_given(call, failure) || !check_storage(connection, failure)) {
@@ -23,7 +25,7 @@ bool check_owner(Connection* connection, const OwnerCall& call, Failure* failure
   }
   const bool known_fresh = sqlite3_txn_state(connection->db, "main") != SQLITE_TXN_READ;
   LogState log;
-  if (!read_log(connection, call.name, &log, failure)) {
+  if (!read_log(connection, call, judge_owner_mode, &log, failure)) {
     return false;
   }
   const Reason* reason = judge_owner(log.ownership(), call.claimant);

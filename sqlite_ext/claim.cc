@@ -3,11 +3,12 @@
 
 #include "core/argument.h"
 #include "core/failpoint.h"
+#include "core/layer.h"
 #include "sqlite_ext/arguments.h"
-#include "sqlite_ext/durability.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/json_text.h"
-#include "sqlite_ext/write_scope.h"
+#include "sqlite_ext/log_store.h"
+#include "sqlite_ext/own_transaction.h"
 
 namespace fence {
 
@@ -19,12 +20,9 @@ LastIdx last_idx_of(const LogState& log) noexcept {
 
 // Makes log.record the claimant's. A deleted key begins a new life, with a new log.
 void take_over(const Claimant& claimant, LogState* log) noexcept {
-  if (log->state == RecordState::deleted) {
-    log->record = StoredRecord();
-    log->end = LogEnd();
-    log->last_seal = Seal{};
+  if (!log->lives()) {
+    begin_life(log);
   }
-  log->state = RecordState::live;
   log->record.epoch = claimant.epoch;
   log->record.writer = claimant.writer;
   note_tail(log);
@@ -32,12 +30,14 @@ void take_over(const Claimant& claimant, LogState* log) noexcept {
 
 bool judge_log_claim(const LogState& log, const OwnerCall& call, ClaimVerdict* verdict,
                      Failure* failure) noexcept {
-  constexpr int64_t no_floor = -1;
-  *verdict = judge_claim(log.ownership(), no_floor, call.claimant);
+  const int64_t floor = layer(Layer::floor_check) ? log.rule.floor : -1;
+  *verdict = judge_claim(log.ownership(), floor, call.claimant);
   if (verdict->action != ClaimAction::refuse) {
     return true;
   }
-  failure->refuse(ownership_refusal(verdict->refusal, log.ownership(), call.claimant));
+  Refusal refusal = ownership_refusal(verdict->refusal, log.ownership(), call.claimant);
+  refusal.number = log.rule.floor;
+  failure->refuse(refusal);
   return false;
 }
 
@@ -46,15 +46,14 @@ bool claim_locked(Connection* connection, const OwnerCall& call, LastIdx* last,
                   Failure* failure) noexcept {
   LogState log;
   ClaimVerdict verdict;
-  if (!read_log(connection, call.name, &log, failure) ||
+  if (!read_log(connection, call, judge_owner_mode, &log, failure) ||
       !judge_log_claim(log, call, &verdict, failure)) {
     return false;
   }
   FENCE_FAILPOINT("claim.judged");
   if (verdict.action == ClaimAction::take) {
-    const bool is_new = log.state == RecordState::none;
     take_over(call.claimant, &log);
-    if (!store_record(connection, call.name, log, is_new, failure)) {
+    if (!store_record(connection, call.name, &log, failure)) {
       return false;
     }
   }
@@ -67,7 +66,7 @@ bool claim_locked(Connection* connection, const OwnerCall& call, LastIdx* last,
 bool claim_stands(Connection* connection, const OwnerCall& call, Failure* failure) noexcept {
   LogState log;
   ClaimVerdict verdict;
-  return read_log(connection, call.name, &log, failure) &&
+  return read_log(connection, call, judge_owner_mode, &log, failure) &&
          judge_log_claim(log, call, &verdict, failure);
 }
 
@@ -75,9 +74,6 @@ bool claim_stands(Connection* connection, const OwnerCall& call, Failure* failur
 
 bool run_claims(Connection* connection, const OwnerCall* calls, int count, LastIdx* last,
                 Failure* failure) noexcept {
-  if (!check_alone(connection, failure)) {
-    return false;
-  }
   const auto for_each = [&](Failure* refused, auto claim) {
     for (int i = 0; i < count; ++i) {
       if (!claim(calls[i], &last[i], refused)) {
@@ -99,8 +95,7 @@ bool run_claims(Connection* connection, const OwnerCall* calls, int count, LastI
     FENCE_FAILPOINT("claim.before_commit");
     return done;
   };
-  const DurableCommit durable(connection, failure);
-  const bool done = durable.ready() && run_write(connection, judge, write, failure);
+  const bool done = run_alone(connection, judge, write, failure);
   FENCE_FAILPOINT("claim.after_commit");
   return done;
 }

@@ -6,6 +6,8 @@
 
 namespace fence {
 
+struct Connection;
+
 // What a claim answers: the greatest idx ever stored, if there ever was one.
 using LastIdx = Maybe<int64_t>;
 

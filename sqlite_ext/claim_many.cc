@@ -6,6 +6,7 @@
 #include "sqlite_ext/claim.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/json_text.h"
+#include "sqlite_ext/namespace_store.h"
 #include "sqlite_ext/write_scope.h"
 
 namespace fence {
@@ -132,7 +133,6 @@ bool ClaimList::read(Connection* connection, const OwnerCall& common, std::strin
 bool claim_many(Connection* connection, sqlite3_value** values, ClaimList* list,
                 Failure* failure) noexcept {
   OwnerCall common;
-  common.epoch_given = true;
   std::string_view json;
   if (!read_name(values[0], reasons::bad_namespace, &common.name.ns, failure)) {
     return false;
@@ -155,7 +155,8 @@ bool claim_many(Connection* connection, sqlite3_value** values, ClaimList* list,
     return in_namespace(false);
   }
   if (list->count() == 0) {
-    return in_namespace(check_alone(connection, failure) && check_installed(connection, failure));
+    return in_namespace(check_alone(connection, failure) &&
+                        check_mode(connection, common, judge_owner_mode, failure));
   }
   return in_namespace(run_claims(connection, list->calls(), list->count(), list->last(), failure));
 }

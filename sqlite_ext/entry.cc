@@ -86,6 +86,7 @@ int register_all(Connection* connection) noexcept {
   next(register_marker_table);
   next(register_append_table);
   next(register_read_table);
+  next(register_keys_table);
   next(register_guard);
   next(register_functions);
   return rc;

@@ -33,6 +33,16 @@ constexpr struct {
     {"fenced_append", 6, direct, fenced_append},
     {"fenced_append_many", 6, direct, fenced_append_many},
     {"fenced_append_many", 7, direct, fenced_append_many},
+    {"fenced_drop_prefix", 5, direct, fenced_drop_prefix},
+    {"fenced_delete", 4, direct, fenced_delete},
+    {"fenced_put", 6, direct, fenced_put},
+    {"fenced_remove", 5, direct, fenced_remove},
+    {"fenced_publish", 7, direct, fenced_publish},
+    {"fence_namespace_set", 2, direct, fence_namespace_set},
+    {"fence_namespace_set", 3, direct, fence_namespace_set},
+    {"fence_namespace_set", 4, direct, fence_namespace_set},
+    {"fence_purge", 2, direct, fence_purge},
+    {"fence_reset", 3, direct, fence_reset},
 };
 
 }  // namespace

@@ -23,6 +23,14 @@ SqlFunction oplog_metadata_upsert_many;
 SqlFunction try_oplog_metadata_upsert;
 SqlFunction fenced_append;
 SqlFunction fenced_append_many;
+SqlFunction fenced_drop_prefix;
+SqlFunction fenced_delete;
+SqlFunction fenced_put;
+SqlFunction fenced_remove;
+SqlFunction fenced_publish;
+SqlFunction fence_namespace_set;
+SqlFunction fence_purge;
+SqlFunction fence_reset;
 
 // The connection whose function is running.
 inline Connection* connection_of(sqlite3_context* context) noexcept {
@@ -31,10 +39,11 @@ inline Connection* connection_of(sqlite3_context* context) noexcept {
 
 int register_functions(Connection* connection) noexcept;
 
-// The virtual tables: INSERT INTO fenced_append, oplog_read(…), and the marker
-// that makes Fence's own tables shadow tables.
+// The virtual tables: INSERT INTO fenced_append, oplog_read(…), oplog_keys(…), and
+// the marker that makes Fence's own tables shadow tables.
 int register_append_table(Connection* connection) noexcept;
 int register_read_table(Connection* connection) noexcept;
+int register_keys_table(Connection* connection) noexcept;
 int register_marker_table(Connection* connection) noexcept;
 
 }  // namespace fence

@@ -78,7 +78,7 @@ bool is_environment(int rc) noexcept {
 
 int register_guard(Connection* connection) noexcept {
   // One more than the columns that are passed: see sql/sqlite/triggers.sql.
-  constexpr int arities[] = {1, 3, 4, 5, 8, 9, 12};
+  constexpr int arities[] = {1, 3, 4, 5, 7, 8, 9, 14};
   const int flags = SQLITE_UTF8 | (layer(Layer::innocuous) ? SQLITE_INNOCUOUS : 0);
   for (const int arity : arities) {
     ++connection->references;

@@ -1,10 +1,9 @@
 #include "sqlite_ext/log_store.h"
 
-#include <cstring>
-
 #include "core/layer.h"
 #include "sqlite_ext/connection.h"
 #include "sqlite_ext/storage.h"
+#include "sqlite_ext/stored_row.h"
 
 namespace fence {
 
@@ -22,6 +21,10 @@ const Reason tail_gone = {Code::guard_broken,
 const Reason record_gone = {
     Code::guard_broken, "the log has entries and no record: somebody else than Fence removed it",
     "find out who writes to the file without the extension"};
+const Reason dead_content = {
+    Code::guard_broken,
+    "the key was deleted and has entries: somebody else than Fence put them there",
+    "find out who writes to the file without the extension"};
 const Reason foreign_entry = {Code::guard_broken,
                               "the newest entry was stored neither by the owner nor through Fence",
                               "find out who writes to the file without the extension"};
@@ -29,11 +32,9 @@ const Reason foreign_entry = {Code::guard_broken,
 
 namespace {
 
-// Columns of Sql::read_record.
+// Columns of Sql::read_record, behind those of the namespace.
 enum Column : int {
-  col_format,
-  col_seal_key,
-  col_epoch,
+  col_epoch = namespace_columns,
   col_writer,
   col_deleted_at,
   col_tail,
@@ -41,43 +42,44 @@ enum Column : int {
   col_trimmed,
   col_trim_seal,
   col_late_sum,
+  col_reset_last,
+  col_published,
   col_seal,
   col_last_idx,
   col_last_epoch,
   col_last_seal,
 };
 
-bool read_integer(sqlite3_stmt* row, int column, int64_t* value) noexcept {
-  if (sqlite3_column_type(row, column) != SQLITE_INTEGER) {
+// A column that may be NULL.
+template <typename Value, typename Read>
+bool read_maybe(sqlite3_stmt* row, int column, Maybe<Value>* maybe, Read read) noexcept {
+  if (sqlite3_column_type(row, column) == SQLITE_NULL) {
+    return true;
+  }
+  Value value{};
+  if (!read(&value)) {
     return false;
   }
-  *value = sqlite3_column_int64(row, column);
-  return true;
-}
-
-bool read_16_bytes(sqlite3_stmt* row, int column, unsigned char (&bytes)[16]) noexcept {
-  if (sqlite3_column_type(row, column) != SQLITE_BLOB || sqlite3_column_bytes(row, column) != 16) {
-    return false;
-  }
-  std::memcpy(bytes, sqlite3_column_blob(row, column), 16);
+  *maybe = value;
   return true;
 }
 
 bool read_stored_record(sqlite3_stmt* row, StoredRecord* record, Seal* seal) noexcept {
-  if (sqlite3_column_type(row, col_deleted_at) != SQLITE_NULL) {
-    int64_t deleted_at = 0;
-    if (!read_integer(row, col_deleted_at, &deleted_at)) {
-      return false;
-    }
-    record->deleted_at = deleted_at;
-  }
-  return read_integer(row, col_epoch, &record->epoch) && record->epoch >= 0 &&
-         read_16_bytes(row, col_writer, record->writer.bytes) &&
-         read_integer(row, col_tail, &record->tail) && record->tail >= -1 &&
+  const auto mark = [&](int column, int64_t* value) {
+    return read_integer(row, column, value) && *value >= -1;
+  };
+  return mark(col_epoch, &record->epoch) && read_16_bytes(row, col_writer, record->writer.bytes) &&
+         (record->epoch >= 0 || is_nobody(record->writer)) &&
+         read_maybe(row, col_deleted_at, &record->deleted_at,
+                    [&](int64_t* at) { return read_integer(row, col_deleted_at, at); }) &&
+         mark(col_tail, &record->tail) &&
          read_16_bytes(row, col_tail_seal, record->tail_seal.bytes) &&
-         read_integer(row, col_trimmed, &record->trimmed) && record->trimmed >= -1 &&
+         mark(col_trimmed, &record->trimmed) &&
          read_16_bytes(row, col_trim_seal, record->trim_seal.bytes) &&
          read_16_bytes(row, col_late_sum, record->late_sum.bytes) &&
+         mark(col_reset_last, &record->reset_last) &&
+         read_maybe(row, col_published, &record->published,
+                    [&](Seal* sum) { return read_16_bytes(row, col_published, sum->bytes); }) &&
          read_16_bytes(row, col_seal, seal->bytes);
 }
 
@@ -89,7 +91,7 @@ const Reason* take_record(sqlite3_stmt* row, LogState* log, Seal* seal) noexcept
   if (!read_stored_record(row, &log->record, seal)) {
     return &reasons::corrupt_record;
   }
-  log->state = log->record.deleted_at.known ? RecordState::deleted : RecordState::live;
+  log->stored = true;
   log->end.trimmed = log->record.trimmed;
   log->last_seal = log->record.trim_seal;
   return nullptr;
@@ -106,70 +108,84 @@ const Reason* take_last_entry(sqlite3_stmt* row, LogState* log, int64_t* epoch) 
   return sound ? nullptr : &reasons::corrupt_entry;
 }
 
+// What is wrong with the newest entry of a key that lives?
+const Reason* compare_tail(const LogState& log, int64_t last_epoch) noexcept {
+  const StoredRecord& record = log.record;
+  // A claim notes the entry that is the newest then: what comes after is its owner's,
+  // or an unfenced one.
+  const bool owners = last_epoch == record.epoch && !is_nobody(record.writer);
+  if (log.end.last > record.tail && !owners && last_epoch != unfenced_epoch) {
+    return &reasons::foreign_entry;
+  }
+  const bool changed = log.end.last < record.tail ||
+                       (log.end.last == record.tail && log.last_seal != record.tail_seal);
+  return record.tail > record.trimmed && changed ? &reasons::tail_gone : nullptr;
+}
+
 // Does what was read fit together? Only asked of values that can be: ZF019 comes
 // before ZF020, but a record that is not Fence's own says nothing about entries.
 const Reason* compare_marks(const LogName& name, const LogState& log, const Seal& seal,
                             int64_t last_epoch) noexcept {
-  if (log.state == RecordState::none) {
+  if (!log.stored) {
     return log.end.last >= 0 && layer(Layer::tail_seal) ? &reasons::record_gone : nullptr;
   }
   const StoredRecord& record = log.record;
   if (layer(Layer::record_seal) && seal != seal_record(log.seal_key, name.ns, name.key, record)) {
     return &reasons::record_seal_broken;
   }
-  if (last_epoch > record.epoch) {
+  // Where the epoch was lowered, older entries may be of a higher one.
+  if (last_epoch > record.epoch && log.end.last > record.reset_last) {
     return &reasons::corrupt_entry;
   }
-  // A claim notes the entry that is the newest then: what comes after is its owner's.
-  const bool foreign = log.state == RecordState::live && log.end.last > record.tail &&
-                       last_epoch != record.epoch && last_epoch != -1;
-  if (foreign && layer(Layer::tail_seal)) {
-    return &reasons::foreign_entry;
+  if (!layer(Layer::tail_seal)) {
+    return nullptr;
   }
-  const bool noted = log.state == RecordState::live && record.tail > record.trimmed;
-  const bool changed = log.end.last < record.tail ||
-                       (log.end.last == record.tail && log.last_seal != record.tail_seal);
-  return noted && changed && layer(Layer::tail_seal) ? &reasons::tail_gone : nullptr;
+  if (!log.lives()) {
+    return log.end.last >= 0 ? &reasons::dead_content : nullptr;
+  }
+  return compare_tail(log, last_epoch);
+}
+
+// Decides about the mode between what is read of the namespace and of the key: ZF012
+// comes before ZF019 and ZF020.
+const Reason* take_log(sqlite3_stmt* row, const OwnerCall& call, ModeRule rule,
+                       LogState* log) noexcept {
+  const Reason* fault = judge_mode_of(call, rule, log->rule.mode);
+  Seal seal{};
+  int64_t last_epoch = unfenced_epoch;
+  if (fault == nullptr) {
+    fault = take_record(row, log, &seal);
+  }
+  if (fault == nullptr) {
+    fault = take_last_entry(row, log, &last_epoch);
+  }
+  return fault == nullptr ? compare_marks(call.name, *log, seal, last_epoch) : fault;
 }
 
 }  // namespace
 
-bool read_log(Connection* connection, const LogName& name, LogState* log,
+bool read_log(Connection* connection, const OwnerCall& call, ModeRule rule, LogState* log,
               Failure* failure) noexcept {
   Use use(connection, Sql::read_record);
   if (use.ready()) {
-    bind_field(use.get(), 1, text_field(name.ns));
-    bind_field(use.get(), 2, text_field(name.key));
+    bind_field(use.get(), 1, text_field(call.name.ns));
+    bind_field(use.get(), 2, text_field(call.name.key));
   }
   if (!use.step()) {
-    if (use.rc() == SQLITE_OK) {
-      failure->refuse(reasons::partly_installed);
-    } else {
-      refuse_unreadable(connection, use.rc(), failure);
-    }
+    refuse_missing_row(connection, use.rc(), failure);
     return false;
   }
-  if (!check_format(sqlite3_column_int64(use.get(), col_format), failure)) {
+  NamespaceState around;
+  if (!take_namespace(use.get(), call.name.ns, &around, failure)) {
     return false;
   }
-  if (!read_16_bytes(use.get(), col_seal_key, log->seal_key.bytes)) {
-    failure->refuse(reasons::corrupt_record);
-    return false;
-  }
-  Seal seal{};
-  int64_t last_epoch = -1;
-  const Reason* fault = take_record(use.get(), log, &seal);
-  if (fault == nullptr) {
-    fault = take_last_entry(use.get(), log, &last_epoch);
-  }
-  if (fault == nullptr) {
-    fault = compare_marks(name, *log, seal, last_epoch);
-  }
+  log->seal_key = around.seal_key;
+  log->rule = around.rule;
+  const Reason* fault = take_log(use.get(), call, rule, log);
   if (fault != nullptr) {
     failure->refuse(*fault);
-    return false;
   }
-  return true;
+  return fault == nullptr;
 }
 
 bool read_place(Connection* connection, const LogName& name, int64_t idx, std::string_view payload,
@@ -189,16 +205,13 @@ bool read_place(Connection* connection, const LogName& name, int64_t idx, std::s
     return true;
   }
   place->taken = true;
+  std::string_view stored;
   if (!read_integer(use.get(), 0, &place->epoch) || place->epoch < -1 ||
-      sqlite3_column_type(use.get(), 1) != SQLITE_BLOB ||
-      !read_16_bytes(use.get(), 2, place->writer.bytes)) {
+      !read_blob(use.get(), 1, &stored) || !read_16_bytes(use.get(), 2, place->writer.bytes)) {
     failure->refuse(reasons::corrupt_entry);
     return false;
   }
-  const void* stored = sqlite3_column_blob(use.get(), 1);
-  const auto size = static_cast<size_t>(sqlite3_column_bytes(use.get(), 1));
-  place->same_bytes =
-      size == payload.size() && (size == 0 || std::memcmp(stored, payload.data(), size) == 0);
+  place->same_bytes = stored == payload;
   return true;
 }
 
@@ -234,10 +247,10 @@ bool insert_entry(Connection* connection, const LogName& name, const Claimant& o
   return true;
 }
 
-bool store_record(Connection* connection, const LogName& name, const LogState& log, bool is_new,
+bool store_record(Connection* connection, const LogName& name, LogState* log,
                   Failure* failure) noexcept {
-  const StoredRecord& record = log.record;
-  const Seal seal = seal_record(log.seal_key, name.ns, name.key, record);
+  const StoredRecord& record = log->record;
+  const Seal seal = seal_record(log->seal_key, name.ns, name.key, record);
   Row row;
   row.kind = "record";
   row.add(text_field(name.ns));
@@ -250,8 +263,23 @@ bool store_record(Connection* connection, const LogName& name, const LogState& l
   row.add(integer_field(record.trimmed));
   row.add(blob_field(record.trim_seal.bytes, sizeof record.trim_seal.bytes));
   row.add(blob_field(record.late_sum.bytes, sizeof record.late_sum.bytes));
+  row.add(integer_field(record.reset_last));
+  row.add(record.published.known ? blob_field(record.published.value.bytes, sizeof(Seal))
+                                 : Field());
   row.add(blob_field(seal.bytes, sizeof seal.bytes));
-  return write_row(connection, is_new ? Sql::insert_record : Sql::update_record, row, failure);
+  if (!write_row(connection, log->stored ? Sql::update_record : Sql::insert_record, row, failure)) {
+    return false;
+  }
+  log->stored = true;
+  return true;
+}
+
+void begin_life(LogState* log) noexcept {
+  const int64_t floor = log->stored ? log->record.epoch : unfenced_epoch;
+  log->record = StoredRecord();
+  log->record.epoch = floor;
+  log->end = LogEnd();
+  log->last_seal = Seal{};
 }
 
 void note_tail(LogState* log) noexcept {

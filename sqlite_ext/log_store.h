@@ -6,35 +6,34 @@
 #include "core/append.h"
 #include "core/ownership.h"
 #include "sqlite_ext/failure.h"
+#include "sqlite_ext/namespace_store.h"
+#include "sqlite_ext/owner_call.h"
 #include "sqlite_ext/seal.h"
 
 namespace fence {
 
 struct Connection;
 
-// The names of a record; borrowed from the arguments of a call.
-struct LogName {
-  std::string_view ns;
-  std::string_view key;
-};
-
 // Everything that one call needs to know of a key, read in one statement.
 struct LogState {
   SealKey seal_key;
-  RecordState state = RecordState::none;
-  StoredRecord record;  // meaningless in state none
+  NamespaceRule rule;
+  bool stored = false;  // there is a row of the key; else record means nothing
+  StoredRecord record;
   LogEnd end;
   Seal last_seal{};  // of the newest entry, or of the last trimmed one, or zeros
 
+  bool lives() const noexcept { return stored && !record.deleted_at.known; }
   Record ownership() const noexcept {
-    return {state, state == RecordState::none ? -1 : record.epoch, record.writer};
+    return stored ? record_of_row(record.epoch, record.writer, record.deleted_at.known) : Record();
   }
 };
 
 // Reads a key from the current snapshot and checks what was read: ZF012 without
-// Fence's tables, ZF019 for values that cannot be, ZF020 for a record whose seal
-// is broken or whose noted newest entry is gone.
-bool read_log(Connection* connection, const LogName& name, LogState* log,
+// Fence's tables and where the namespace's mode does not take the call, ZF019 for
+// values that cannot be, ZF020 for a seal that is broken or a noted newest entry
+// that is gone.
+bool read_log(Connection* connection, const OwnerCall& call, ModeRule rule, LogState* log,
               Failure* failure) noexcept;
 
 // Reads what stands at idx and compares its bytes with payload.
@@ -46,9 +45,12 @@ bool read_place(Connection* connection, const LogName& name, int64_t idx, std::s
 bool insert_entry(Connection* connection, const LogName& name, const Claimant& owner, int64_t idx,
                   std::string_view payload, LogState* log, Failure* failure) noexcept;
 
-// Stores log->record, sealed. is_new: there was no row for the key.
-bool store_record(Connection* connection, const LogName& name, const LogState& log, bool is_new,
+// Stores log->record, sealed.
+bool store_record(Connection* connection, const LogName& name, LogState* log,
                   Failure* failure) noexcept;
+
+// Makes log that of a key without content and owner, whose floor stays.
+void begin_life(LogState* log) noexcept;
 
 // Notes the newest entry in log->record, for whoever later asks whether it is still there.
 void note_tail(LogState* log) noexcept;

@@ -31,7 +31,7 @@ bool same_value(sqlite3_value* value, const Field& field) noexcept;
 
 // kind: what the trigger calls this row, the first argument of the guard.
 struct Row {
-  static constexpr int most_fields = 12;
+  static constexpr int most_fields = 13;
 
   const char* kind = nullptr;
   int count = 0;

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/refusal.h"
+#include "core/mode.h"
+#include "core/ownership.h"
 #include "core/siphash.h"
-#include "core/writer.h"
 
 namespace fence {
 
@@ -38,6 +38,15 @@ struct StoredRecord {
   int64_t trimmed = -1;
   Seal trim_seal{};
   Seal late_sum{};
+  int64_t reset_last = -1;
+  Maybe<Seal> published;
+};
+
+// A named value without its seal.
+struct StoredValue {
+  int64_t epoch = 0;
+  WriterHash writer{};
+  std::string_view value;
 };
 
 // previous: the seal of the newest entry before this one; zeros for the first
@@ -48,9 +57,16 @@ Seal seal_entry(const SealKey& seal_key, const Seal& previous, std::string_view 
 Seal seal_record(const SealKey& seal_key, std::string_view ns, std::string_view key,
                  const StoredRecord& record) noexcept;
 
+Seal seal_value(const SealKey& seal_key, std::string_view ns, std::string_view key,
+                std::string_view name, const StoredValue& value) noexcept;
+
+Seal seal_namespace(const SealKey& seal_key, std::string_view ns,
+                    const NamespaceRule& rule) noexcept;
+
 // The sum of two seals modulo 2^128: the same in whatever order late entries are
 // met, and invertible when one is trimmed.
 Seal add_seals(const Seal& left, const Seal& right) noexcept;
+Seal subtract_seals(const Seal& left, const Seal& right) noexcept;
 
 }  // namespace fence
 

@@ -19,6 +19,7 @@ constexpr const char* texts[] = {
     "UPDATE\"main\".\"fenced_append\"SET\"idx\"=0;",
     "INSERT INTO temp.fence_transaction SELECT 1 WHERE 0",
     "PRAGMA main.journal_mode",
+    "PRAGMA main.encoding",
     "PRAGMA main.synchronous",
     "SELECT count(*), count(CASE WHEN name <> 'fence' THEN 1 END) FROM main.sqlite_schema"
     " WHERE type = 'table' AND name IN ('fence', 'fence_control_v1', 'fence_setting_v1', "
@@ -30,22 +31,53 @@ constexpr const char* texts[] = {
     "'fence_oplog_v1',"
     " 'fence_value_v1'))",
     "SELECT format FROM main.fence_control_v1",
-    "SELECT c.format, c.seal_key, m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed,"
-    " m.trim_seal, m.late_sum, m.seal, o.idx, o.epoch, o.seal"
+    "SELECT c.format, c.seal_key, n.mode, n.identical_repeat, n.shard_space, n.floor, n.seal"
     " FROM main.fence_control_v1 c"
+    " LEFT JOIN main.fence_namespace_v1 n ON n.namespace = ?1",
+    "SELECT c.format, c.seal_key, n.mode, n.identical_repeat, n.shard_space, n.floor, n.seal,"
+    " m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed, m.trim_seal, m.late_sum,"
+    " m.reset_last, m.published, m.seal, o.idx, o.epoch, o.seal"
+    " FROM main.fence_control_v1 c"
+    " LEFT JOIN main.fence_namespace_v1 n ON n.namespace = ?1"
     " LEFT JOIN main.fence_meta_v1 m ON m.namespace = ?1 AND m.key = ?2"
     " LEFT JOIN main.fence_oplog_v1 o ON o.rowid = (SELECT rowid FROM main.fence_oplog_v1"
     " WHERE namespace = ?1 AND key = ?2 ORDER BY idx DESC LIMIT 1)",
     "SELECT epoch, payload, writer FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND "
     "idx "
     "= ?3",
+    "SELECT epoch, writer, value, seal FROM main.fence_value_v1"
+    " WHERE namespace = ?1 AND key = ?2 AND name = ?3",
+    "SELECT min(idx), max(idx), count(*) FROM main.fence_oplog_v1"
+    " WHERE namespace = ?1 AND key = ?2",
+    "SELECT idx, epoch, writer, payload, late, seal FROM main.fence_oplog_v1"
+    " WHERE namespace = ?1 AND key = ?2 ORDER BY idx",
+    "SELECT late, seal FROM main.fence_oplog_v1"
+    " WHERE namespace = ?1 AND key = ?2 AND idx <= ?3 ORDER BY idx",
+    "SELECT idx FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND idx <= ?3"
+    " ORDER BY idx",
+    "SELECT name FROM main.fence_value_v1 WHERE namespace = ?1 AND key = ?2 ORDER BY name",
+    "SELECT key FROM main.fence_meta_v1 WHERE namespace = ?1 AND deleted_at <= ?2 ORDER BY key"
+    " LIMIT ?3",
     "INSERT INTO main.fence_oplog_v1(namespace, key, idx, epoch, writer, payload, late, seal)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    "DELETE FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND idx = ?3",
     "INSERT INTO main.fence_meta_v1(namespace, key, epoch, writer, deleted_at, tail, tail_seal,"
-    " trimmed, trim_seal, late_sum, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    " trimmed, trim_seal, late_sum, reset_last, published, seal)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "UPDATE main.fence_meta_v1 SET epoch = ?3, writer = ?4, deleted_at = ?5, tail = ?6,"
-    " tail_seal = ?7, trimmed = ?8, trim_seal = ?9, late_sum = ?10, seal = ?11"
-    " WHERE namespace = ?1 AND key = ?2",
+    " tail_seal = ?7, trimmed = ?8, trim_seal = ?9, late_sum = ?10, reset_last = ?11,"
+    " published = ?12, seal = ?13 WHERE namespace = ?1 AND key = ?2",
+    "DELETE FROM main.fence_meta_v1 WHERE namespace = ?1 AND key = ?2",
+    "INSERT INTO main.fence_value_v1(namespace, key, name, epoch, writer, value, seal)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    "UPDATE main.fence_value_v1 SET epoch = ?4, writer = ?5, value = ?6, seal = ?7"
+    " WHERE namespace = ?1 AND key = ?2 AND name = ?3",
+    "DELETE FROM main.fence_value_v1 WHERE namespace = ?1 AND key = ?2 AND name = ?3",
+    "INSERT INTO main.fence_namespace_v1(namespace, mode, identical_repeat, shard_space, floor, "
+    "seal)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    "UPDATE main.fence_namespace_v1 SET mode = ?2, identical_repeat = ?3, shard_space = ?4,"
+    " floor = ?5, seal = ?6 WHERE namespace = ?1",
     "INSERT INTO main.fence_control_v1(id, format, seal_key, generation) VALUES (?1, ?2, ?3, ?4)",
     "SELECT value FROM main.fence_setting_v1 WHERE name = ?1",
     "INSERT INTO main.fence_setting_v1(name, value) VALUES (?1, ?2)",

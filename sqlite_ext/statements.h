@@ -18,15 +18,31 @@ enum class Sql : unsigned char {
   enlist,     // puts the TEMP table into the transaction, and opens a statement in
               // it, which tells the table how many savepoints are open
   journal_mode,
+  encoding,
   synchronous,
   installed,      // the names of Fence's tables in main
   marker_stands,  // is the marker there, and behind Fence's triggers?
   format,
-  read_record,  // control row, record and newest entry of a key
-  read_place,   // the entry at one idx
+  read_namespace,  // control row and rule of a namespace
+  read_record,     // the same, and record and newest entry of a key
+  read_place,      // the entry at one idx
+  read_value,
+  entry_range,    // first, last and number of the entries of a key
+  entries,        // the entries of a key
+  trimmed_seals,  // the seals of its entries up to an idx
+  idxs,           // their idx
+  value_names,    // the names of its values
+  purgeable,      // the keys of a namespace deleted before a time, so many at most
   insert_entry,
+  delete_entry,
   insert_record,
   update_record,
+  delete_record,
+  insert_value,
+  update_value,
+  delete_value,
+  insert_namespace,
+  update_namespace,
   insert_control,
   read_setting,
   insert_setting,

@@ -62,6 +62,17 @@ bool read_journal_mode(Connection* connection, JournalMode* mode, Failure* failu
   return true;
 }
 
+bool is_utf8_file(Connection* connection, bool* utf8, Failure* failure) noexcept {
+  Use use(connection, Sql::encoding);
+  if (!use.step()) {
+    failure->pass_on(connection->db, use.rc());
+    return false;
+  }
+  *utf8 = sqlite3_stricmp(reinterpret_cast<const char*>(sqlite3_column_text(use.get(), 0)),
+                          "UTF-8") == 0;
+  return true;
+}
+
 const Reason* storage_fault(Connection* connection, const JournalMode& mode) noexcept {
   const char* name = file_name(connection->db);
   if (!layer(Layer::storage_check) || name == nullptr || *name == '\0') {
@@ -124,6 +135,14 @@ void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcep
   }
 }
 
+void refuse_missing_row(Connection* connection, int rc, Failure* failure) noexcept {
+  if (rc == SQLITE_OK) {
+    failure->refuse(reasons::partly_installed);
+  } else {
+    refuse_unreadable(connection, rc, failure);
+  }
+}
+
 bool check_format(int64_t format, Failure* failure) noexcept {
   if (format == file_format) {
     return true;
@@ -148,11 +167,7 @@ bool read_format(Connection* connection, int64_t* format, Failure* failure) noex
     *format = sqlite3_column_int64(use.get(), 0);
     return true;
   }
-  if (use.rc() == SQLITE_OK) {
-    failure->refuse(reasons::partly_installed);
-  } else {
-    refuse_unreadable(connection, use.rc(), failure);
-  }
+  refuse_missing_row(connection, use.rc(), failure);
   return false;
 }
 

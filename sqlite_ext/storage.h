@@ -27,6 +27,9 @@ const Reason* storage_fault(Connection* connection, const JournalMode& mode) noe
 // ZF012 with that reason.
 bool check_storage(Connection* connection, Failure* failure) noexcept;
 
+// Is main's text stored as UTF-8? Else it is UTF-16.
+bool is_utf8_file(Connection* connection, bool* utf8, Failure* failure) noexcept;
+
 enum class Installed : unsigned char { no, yes, partly };
 
 // Which of Fence's tables main has. False: failed.
@@ -36,6 +39,9 @@ bool find_installed(Connection* connection, Installed* installed, Failure* failu
 // error): ZF012 where Fence is not installed or the application's authorizer
 // forbids it, ZF020 where tables are missing, else SQLite's own error.
 void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcept;
+
+// The same for a call that has found no row where Fence always has one.
+void refuse_missing_row(Connection* connection, int rc, Failure* failure) noexcept;
 
 // Does the marker table stand behind Fence's triggers? fence_install() mends it.
 bool marker_stands(Connection* connection, bool* stands, Failure* failure) noexcept;

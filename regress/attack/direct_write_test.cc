@@ -50,11 +50,13 @@ std::vector<Write> every_kind_of_statement() {
        " WHERE key = 'own'"},
       {"fence_meta_v1",
        "INSERT INTO fence_meta_v1 SELECT namespace, 'new', epoch, writer, deleted_at, tail,"
-       " tail_seal, trimmed, trim_seal, late_sum, seal FROM fence_meta_v1 WHERE key = 'own'"},
+       " tail_seal, trimmed, trim_seal, late_sum, reset_last, published, seal FROM fence_meta_v1 "
+       "WHERE key = 'own'"},
       {"fence_meta_v1",
        "REPLACE INTO fence_meta_v1 SELECT namespace, 'k', epoch, writer, deleted_at, tail, "
        "tail_seal,"
-       " trimmed, trim_seal, late_sum, seal FROM fence_meta_v1 WHERE key = 'own'"},
+       " trimmed, trim_seal, late_sum, reset_last, published, seal FROM fence_meta_v1 WHERE key = "
+       "'own'"},
       {"fence_control_v1", "UPDATE fence_control_v1 SET generation = generation + 1"},
       {"fence_control_v1", "DELETE FROM fence_control_v1"},
       {"fence_control_v1",
@@ -63,7 +65,7 @@ std::vector<Write> every_kind_of_statement() {
       {"fence_setting_v1", "UPDATE fence_setting_v1 SET value = 1"},
       {"fence_setting_v1", "DELETE FROM fence_setting_v1"},
       {"fence_namespace_v1",
-       "INSERT INTO fence_namespace_v1 VALUES ('n', 'unfenced', 0, NULL, -1)"},
+       "INSERT INTO fence_namespace_v1 VALUES ('n', 'unfenced', 0, NULL, -1, zeroblob(16))"},
       {"fence_value_v1",
        "INSERT INTO fence_value_v1 SELECT namespace, key, 'name', epoch, writer, payload, seal" +
            like_zombie},

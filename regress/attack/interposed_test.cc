@@ -109,7 +109,8 @@ TEST_F(Interposed, S25_temp_tables_named_like_ours_mislead_nobody) {
 TEST_F(Interposed, X_temp_views_named_like_ours_mislead_nobody) {
   ASSERT_OK(owner,
             "CREATE TEMP VIEW fence_meta_v1 AS SELECT namespace, key, 1 AS epoch, writer,"
-            " NULL AS deleted_at, tail, tail_seal, trimmed, trim_seal, late_sum, seal"
+            " NULL AS deleted_at, tail, tail_seal, trimmed, trim_seal, late_sum, reset_last, "
+            "published, seal"
             " FROM main.fence_meta_v1");
   ASSERT_OK(owner,
             "CREATE TEMP TRIGGER mine INSTEAD OF INSERT ON fence_meta_v1 BEGIN SELECT 1; END");

@@ -75,7 +75,7 @@ const std::string lowered_record =
 
 void stub_guard(Database& db, bool any) {
   const std::vector<int> arities =
-      any ? std::vector<int>{-1} : std::vector<int>{1, 3, 4, 5, 8, 9, 12};
+      any ? std::vector<int>{-1} : std::vector<int>{1, 3, 4, 5, 7, 8, 9, 14};
   for (const int arity : arities) {
     ASSERT_EQ(
         sqlite3_create_function(db.get(), "fence_guard_v1", arity, SQLITE_UTF8 | SQLITE_INNOCUOUS,

@@ -65,7 +65,8 @@ class SqliteSession:
     # SQLite has neither booleans nor JSON values: the contract says which results are
     # of these types. A result is known by its column's name, which is that of the
     # function where the column is a call.
-    BOOLEAN = {"deleted", "fence_check"}
+    BOOLEAN = {"deleted", "fence_check", "fenced_publish", "fenced_put", "fenced_remove",
+               "identical_repeat"}
     JSON = {"oplog_metadata_upsert_many", "try_oplog_metadata_upsert"}
 
     # All that SQLite has room for is one text: "ZF001 stale_epoch: text; hint: hint {detail}".
@@ -119,6 +120,9 @@ class Postgresql:
 
 
 class PostgresqlSession:
+    # A call that returns nothing is of type void, which SQLite has not.
+    VOID = 2278
+
     def __init__(self, connection):
         self.connection = connection
 
@@ -130,7 +134,9 @@ class PostgresqlSession:
             return self.take_apart(error)
         if cursor.description is None:
             return Done()
-        return Rows(cursor.fetchall())
+        void = [column.type_code == self.VOID for column in cursor.description]
+        return Rows([[None if nothing else value for nothing, value in zip(void, row)]
+                     for row in cursor.fetchall()])
 
     @staticmethod
     def take_apart(error):

@@ -114,6 +114,11 @@ TEST_F(Corrupt, record_of_any_impossible_value_is_ZF019) {
            "trimmed = 1.5",
            "trim_seal = 'text'",
            "late_sum = 5",
+           "epoch = -1",
+           "reset_last = -2",
+           "reset_last = 'x'",
+           "published = x'00'",
+           "published = 'text'",
            "seal = x'00'",
            "seal = 'text'",
        }) {

@@ -61,6 +61,29 @@ TEST_P(Durability, a_claim_is_flushed_when_it_returns) {
   }
 }
 
+// What they take away, or make room for, must not come back either.
+TEST_P(Durability, calls_that_are_a_transaction_of_their_own_are_flushed_as_a_claim_is) {
+  const std::string owner = quoted(w1) + ")";
+  ASSERT_OK(db, claim("gone", 1, w1) + ";" + claim("staged", 1, w1) + ";" +
+                    append("staged", 1, w1, 1, "x"));
+  const std::string calls[] = {
+      "SELECT fence_namespace_set('n', 'optional')",
+      "SELECT fenced_delete('n', 'gone', 1, " + owner,
+      "SELECT fenced_publish('n', 'mine', 1, " + quoted(w1) + ", 'n', 'staged', 1)",
+      "SELECT fence_purge('n', 0)",
+      "SELECT fence_reset('n', 'mine', 0)",
+  };
+  for (const std::string& statement : calls) {
+    SCOPED_TRACE(statement);
+    ASSERT_OK(db, "INSERT INTO note VALUES ('not flushed at OFF')");
+    vfs.reset();
+    EXPECT_OK(db, statement);
+    EXPECT_GE(vfs.syncs(), 1);
+    EXPECT_EQ(vfs.unflushed(), "");
+    EXPECT_EQ(db.value("PRAGMA synchronous"), level) << "the application's setting is back";
+  }
+}
+
 int cancel_once(void* steps_left) { return --*static_cast<int*>(steps_left) == 0 ? 1 : 0; }
 
 // A progress handler that cancels one of Fence's own steps fails the claim. Should

@@ -68,7 +68,20 @@ def seal_of_record(seal_key, row):
     return siphash128(seal_key, b"".join([
         number(2), text(row["namespace"]), text(row["key"]), number(row["epoch"]), row["writer"],
         number(deleted), number(row["deleted_at"] or 0), number(row["tail"]), row["tail_seal"],
-        number(row["trimmed"]), row["trim_seal"], row["late_sum"]]))
+        number(row["trimmed"]), row["trim_seal"], row["late_sum"], number(row["reset_last"]),
+        number(row["published"] is not None), row["published"] or ZEROS]))
+
+
+def seal_of_value(seal_key, row):
+    return siphash128(seal_key, b"".join([
+        number(3), text(row["namespace"]), text(row["key"]), text(row["name"]),
+        number(row["epoch"]), row["writer"], text(row["value"])]))
+
+
+def seal_of_namespace(seal_key, row):
+    return siphash128(seal_key, b"".join([
+        number(4), text(row["namespace"]), text(row["mode"]), number(row["identical_repeat"]),
+        number(row["floor"])]))
 
 
 def add(left, right):
@@ -90,6 +103,8 @@ def fixture_file(tmp_path):
     db.execute("SELECT fenced_append_many('ns', 'kéy', 7, ?, '[200, 50, 201]', "
                "fence_blobs('a', 'b', 'c'))", (WRITER,)).fetchone()
     db.execute("SELECT oplog_metadata_upsert('ns', 'kéy', 9, ?)", (WRITER,)).fetchone()
+    db.execute("SELECT fenced_put('ns', 'kéy', 9, ?, 'náme', 'välue')", (WRITER,)).fetchone()
+    db.execute("SELECT fence_namespace_set('öpen', 'optional', 1)").fetchone()
     db.close()
     plain = sqlite3.connect(tmp_path / "log.db")
     plain.row_factory = sqlite3.Row
@@ -112,10 +127,9 @@ def test_the_writer_is_stored_as_a_hash_of_its_uuid(file):
     assert shown == digest[:4].hex()
 
 
-def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
-    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
-    previous, late_sum = ZEROS, ZEROS
-    late = []
+def follow_chain(file, seal_key, previous):
+    """The late idx, the sum of their seals, and the last seal of the others."""
+    late, late_sum = [], ZEROS
     for row in file.execute("SELECT * FROM fence_oplog_v1 ORDER BY idx"):
         if row["late"]:
             assert row["seal"] == seal_of_entry(seal_key, ZEROS, row)
@@ -124,6 +138,12 @@ def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
         else:
             assert row["seal"] == seal_of_entry(seal_key, previous, row)
             previous = row["seal"]
+    return late, late_sum, previous
+
+
+def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
+    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
+    late, late_sum, previous = follow_chain(file, seal_key, ZEROS)
     assert late == [2, 3, 50]
 
     record = file.execute("SELECT * FROM fence_meta_v1").fetchone()
@@ -131,6 +151,62 @@ def test_the_seals_of_the_entries_form_a_chain_and_a_sum(file):
     assert (record["tail"], record["tail_seal"]) == (201, previous)
     assert (record["trimmed"], record["trim_seal"], record["deleted_at"]) == (-1, ZEROS, None)
     assert record["seal"] == seal_of_record(seal_key, record)
+
+
+def call(db, sql):
+    return db.execute(sql, (WRITER,)).fetchone()[0]
+
+
+@pytest.mark.parametrize("through, late", [(1, [2, 3, 50]), (2, [3, 50]), (5, [50]),
+                                           (60, []), (100, [])])
+def test_a_trim_keeps_the_chain_and_the_sum(file, tmp_path, through, late):
+    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
+    db = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(str(transcript.extension()))
+    gone = file.execute("SELECT count(*) FROM fence_oplog_v1 WHERE idx <= ?", (through,))
+    expected = gone.fetchone()[0]
+    assert call(db, f"SELECT fenced_drop_prefix('ns', 'kéy', 9, ?, {through})") == expected
+    record = file.execute("SELECT * FROM fence_meta_v1").fetchone()
+    found, late_sum, previous = follow_chain(file, seal_key, record["trim_seal"])
+    assert found == late
+    assert (record["trimmed"], record["late_sum"]) == (through, late_sum)
+    assert (record["tail"], record["tail_seal"]) == (201, previous)
+    assert record["seal"] == seal_of_record(seal_key, record)
+    # Trimmed to nothing, and on from there.
+    call(db, "SELECT fenced_drop_prefix('ns', 'kéy', 9, ?, 300)")
+    call(db, "SELECT fenced_append('ns', 'kéy', 9, ?, 202, 'next')")
+    record = file.execute("SELECT * FROM fence_meta_v1").fetchone()
+    assert (record["trimmed"], record["trim_seal"], record["late_sum"]) == (201, previous, ZEROS)
+    assert follow_chain(file, seal_key, previous)[0] == []
+    db.close()
+
+
+def test_values_and_namespaces_are_sealed(file):
+    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
+    value = file.execute("SELECT * FROM fence_value_v1").fetchone()
+    assert (value["name"], value["epoch"], value["value"]) == ("náme", 9, "välue".encode())
+    assert value["seal"] == seal_of_value(seal_key, value)
+    namespace = file.execute("SELECT * FROM fence_namespace_v1").fetchone()
+    assert (namespace["mode"], namespace["identical_repeat"], namespace["floor"]) == \
+        ("optional", 1, -1)
+    assert namespace["seal"] == seal_of_namespace(seal_key, namespace)
+
+
+def test_a_published_key_remembers_where_to(file, tmp_path):
+    seal_key = file.execute("SELECT seal_key FROM fence_control_v1").fetchone()[0]
+    db = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
+    db.enable_load_extension(True)
+    db.load_extension(str(transcript.extension()))
+    for key in ("staged", "final"):
+        call(db, f"SELECT oplog_metadata_upsert('ns', '{key}', 3, ?)")
+    call(db, "SELECT fenced_append('ns', 'staged', 3, ?, 1, 'one')")
+    assert call(db, "SELECT fenced_publish('ns', 'final', 3, ?, 'ns', 'staged', 1)") == 1
+    record = file.execute("SELECT * FROM fence_meta_v1 WHERE key = 'staged'").fetchone()
+    mark = siphash128(ZEROS, text("ns") + text("final") + number(1))
+    assert (record["published"], record["epoch"]) == (mark, 3)
+    assert record["seal"] == seal_of_record(seal_key, record)
+    db.close()
 
 
 def test_each_file_has_its_own_key(tmp_path):

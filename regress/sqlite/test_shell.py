@@ -244,3 +244,11 @@ def test_log_can_be_read_but_not_written_without_the_extension(full):
         assert refused.returncode != 0
         assert "no such function: fence_guard_v1" in refused.stderr
     assert look(full, stored) == [1, 2]
+
+
+def test_a_reset_is_told_to_the_log_of_sqlite(path):
+    done = pipe(path, ".log stdout", f"SELECT fence_reset('n', 'k', {EPOCH - 1});",
+                "SELECT fence_reset('n', 'none', 1);")
+    lines = [line for line in done.stdout.splitlines() if "fence_reset:" in line]
+    assert lines == [f"(27) fence_reset: epoch {EPOCH} lowered to {EPOCH - 1}, "
+                     "namespace n, key k"], done.stdout

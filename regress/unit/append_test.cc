@@ -183,6 +183,31 @@ TEST(ExpectedLast, must_be_the_last_idx) {
   }
 }
 
+TEST(Trimmed, reaches_as_far_as_the_log_went_and_never_back) {
+  const struct {
+    const char* what;
+    int64_t through;
+    LogEnd end;
+    int64_t trimmed;
+  } cases[] = {
+      {"nothing stored", 5, {-1, -1}, -1},
+      {"below the first entry", 5, {12, -1}, 5},
+      {"at an entry", 10, {12, -1}, 10},
+      {"at the last", 12, {12, -1}, 12},
+      {"beyond the last", 20, {12, -1}, 12},
+      {"2^63-1", greatest, {12, -1}, 12},
+      {"idx 0", 0, {12, -1}, 0},
+      {"again", 10, {12, 10}, 10},
+      {"lower than before", 3, {12, 10}, 10},
+      {"further", 11, {12, 10}, 11},
+      {"trimmed to nothing before", 20, {-1, 12}, 12},
+      {"up to the end of the numbers", greatest, {greatest, -1}, greatest},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(trimmed_after(c.through, c.end), c.trimmed) << c.what;
+  }
+}
+
 TEST(AppendReason, is_an_index_conflict) {
   for (const Reason* reason : {&reasons::other_bytes, &reasons::other_epoch, &reasons::below_trim,
                                &reasons::not_the_last}) {

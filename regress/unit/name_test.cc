@@ -111,6 +111,15 @@ TEST(CheckName, names_the_first_fault_in_the_order_of_the_list) {
   EXPECT_EQ(check_name(std::string("\xff\0", 2)), NameFault::nul);
 }
 
+TEST(CheckNamePrefix, is_the_rule_of_names_but_may_be_empty) {
+  EXPECT_EQ(check_name_prefix(""), NameFault::none);
+  EXPECT_EQ(check_name_prefix("a%_\\"), NameFault::none);
+  EXPECT_EQ(check_name_prefix(std::string(255, 'x')), NameFault::none);
+  EXPECT_EQ(check_name_prefix(std::string(256, 'x')), NameFault::too_long);
+  EXPECT_EQ(check_name_prefix(std::string("a\0", 2)), NameFault::nul);
+  EXPECT_EQ(check_name_prefix("\xc3"), NameFault::not_utf8);
+}
+
 // Messages are followed by a JSON detail, which readers find by its first brace.
 TEST(Describe, says_something_else_of_each_fault_and_has_no_brace) {
   std::set<std::string> texts;

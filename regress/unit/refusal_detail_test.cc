@@ -9,6 +9,7 @@
 #include "core/mode.h"
 #include "core/name.h"
 #include "core/ownership.h"
+#include "core/publish.h"
 #include "core/refusal.h"
 #include "regress/unit/json.h"
 
@@ -54,6 +55,29 @@ const Reason* const all_reasons[] = {
     &reasons::setting_out_of_range,
     &reasons::epoch_missing,
     &reasons::claim_in_transaction,
+    &reasons::key_ownerless,
+    &reasons::claim_below_used,
+    &reasons::reset_not_lower,
+    &reasons::outdated_claim,
+    &reasons::epoch_unwanted,
+    &reasons::mode_changed,
+    &reasons::no_shard_space,
+    &reasons::not_whole,
+    &reasons::bad_array,
+    &reasons::bad_payloads,
+    &reasons::bad_timeout,
+    &reasons::bad_through,
+    &reasons::bad_value_name,
+    &reasons::bad_value,
+    &reasons::bad_staged_namespace,
+    &reasons::bad_staged_key,
+    &reasons::bad_published_last,
+    &reasons::same_key,
+    &reasons::bad_prefix,
+    &reasons::bad_after,
+    &reasons::bad_mode,
+    &reasons::bad_identical_repeat,
+    &reasons::bad_age,
 };
 
 WriterHash writer_of(unsigned char byte) {

@@ -9,6 +9,7 @@
 #include "core/argument.h"
 #include "core/mode.h"
 #include "core/ownership.h"
+#include "core/publish.h"
 
 namespace fence::test {
 namespace {
@@ -135,6 +136,16 @@ const Saying ownership_sayings[] = {
      "use one epoch of a key in a transaction"},
     {&reasons::impossible_epoch, "ZF019 corrupt", "the record's epoch is 8, which cannot be",
      "restore the record from a backup"},
+    {&reasons::key_ownerless, "ZF003 no_record",
+     "nobody owns the key, and its epochs up to 8 are used up", "claim an epoch above 8 first"},
+    {&reasons::claim_below_used, "ZF001 stale_epoch",
+     "epoch 7 is claimed, nobody owns the key and its epochs up to 8 are used up",
+     "epochs never come back: claim an epoch above 8"},
+    {&reasons::reset_not_lower, "ZF010 out_of_range", "epoch 7 is not below epoch 8 of the record",
+     "fence_reset only lowers an epoch; to raise it, claim the key"},
+    {&reasons::outdated_claim, "ZF007 lineage_changed",
+     "the claim of epoch 8 was made before a failover, a restore or a copy of the database",
+     "claim an epoch above 8: only then is it known who owns the key in this database"},
     {&reasons::claim_in_transaction, "ZF012 configuration",
      "this call is a transaction of its own, and one is open",
      "call it in autocommit, alone and once: frozen inside, it would hold up every other writer"},
@@ -151,6 +162,9 @@ const Saying append_sayings[] = {
      "append behind the log's last idx: a trimmed idx is never stored again"},
     {&reasons::not_the_last, "ZF013 index_conflict", "the log ends at idx 42, not where expected",
      "read the log from the expected idx on, then decide anew"},
+    {&reasons::not_whole, "ZF013 index_conflict",
+     "the staged log does not consist of idx 1 to 42 and nothing else",
+     "read the staged log: it was left as it is"},
 };
 
 const std::string epoch_rule = std::string("an epoch") + number_rule;
@@ -197,11 +211,54 @@ const Saying argument_sayings[] = {
      "optional"},
 };
 
+const Saying key_sayings[] = {
+    {&reasons::bad_array, "ZF010 out_of_range", "idxs or payloads is not an array of one dimension",
+     "pass one array of idx and one of payloads, of the same length"},
+    {&reasons::bad_payloads, "ZF010 out_of_range", "element 42 of payloads is NULL",
+     "pass bytes; an empty payload is fine, NULL is not"},
+    {&reasons::bad_timeout, "ZF010 out_of_range", "timeout_ms is not a number in range",
+     "pass how many milliseconds to wait at most; 0 does not wait"},
+    {&reasons::bad_through, "ZF010 out_of_range", "through_idx is not a number in range",
+     "pass the greatest idx that may go, 0 to 9223372036854775807"},
+    {&reasons::bad_value_name, "ZF010 out_of_range", "the name is empty",
+     "a name is text of 1 to 255 bytes of UTF-8 without NUL"},
+    {&reasons::bad_value, "ZF010 out_of_range", "the value is not a sequence of bytes",
+     "pass bytes or text; an empty value is fine, for none at all there is fenced_remove"},
+    {&reasons::bad_staged_namespace, "ZF010 out_of_range", "the staged namespace is empty",
+     "a namespace is text of 1 to 255 bytes of UTF-8 without NUL"},
+    {&reasons::bad_staged_key, "ZF010 out_of_range", "the staged key is empty",
+     "a key is text of 1 to 255 bytes of UTF-8 without NUL"},
+    {&reasons::bad_published_last, "ZF010 out_of_range", "expected_last is not a number in range",
+     "pass the last idx of the staged log, which begins with 1"},
+    {&reasons::same_key, "ZF010 out_of_range", "the staged key is the key itself",
+     "stage the log under another key, then publish it"},
+    {&reasons::bad_prefix, "ZF010 out_of_range", "the prefix is empty",
+     "a prefix is text of at most 255 bytes of UTF-8 without NUL"},
+    {&reasons::bad_after, "ZF010 out_of_range", "the text after which to go on is empty",
+     "pass the last key that was returned, or NULL to begin"},
+    {&reasons::bad_mode, "ZF010 out_of_range", "there is no such mode",
+     "the modes are required, unfenced and optional"},
+    {&reasons::bad_identical_repeat, "ZF010 out_of_range",
+     "identical_repeat is neither true nor false",
+     "pass true where the same bytes of any epoch are a repeat"},
+    {&reasons::bad_age, "ZF010 out_of_range", "older_than_ms is not a number in range",
+     "pass for how many milliseconds the keys have been deleted; 0 takes all"},
+    {&reasons::epoch_unwanted, "ZF012 configuration",
+     "an epoch is given, and the namespace is in mode unfenced",
+     "pass NULL as epoch, or let an administrator set the mode to optional or required"},
+    {&reasons::mode_changed, "ZF012 configuration",
+     "the mode of the namespace was changed while the transaction was open",
+     "do the transaction again"},
+    {&reasons::no_shard_space, "ZF012 configuration", "there is no such shard space",
+     "pass NULL: the namespace is not bound to one"},
+};
+
 template <typename Check>
 void for_each_saying(Check check) {
   for (const Saying& saying : ownership_sayings) check(saying);
   for (const Saying& saying : append_sayings) check(saying);
   for (const Saying& saying : argument_sayings) check(saying);
+  for (const Saying& saying : key_sayings) check(saying);
 }
 
 TEST(Message, is_code_and_name_then_the_text_the_hint_and_the_detail) {

@@ -21,20 +21,27 @@ CREATE TABLE main.fence_setting_v1(
 );
 
 -- Namespaces that differ from the default (mode required, nothing else).
--- floor: highest epoch of the keys whose records were purged, -1 if none.
+-- floor: highest epoch of the keys whose records were purged, -1 if none. Sealed,
+-- since a mode that is changed unseen opens the fence.
 CREATE TABLE main.fence_namespace_v1(
   namespace TEXT NOT NULL PRIMARY KEY,
   mode TEXT NOT NULL,
   identical_repeat INTEGER NOT NULL,
   shard_space TEXT,
-  floor INTEGER NOT NULL
+  floor INTEGER NOT NULL,
+  seal BLOB NOT NULL
 );
 
 -- The ownership record of each key. deleted_at (milliseconds since 1970) is NULL
 -- while the key lives; afterwards epoch is its floor and writer who deleted it.
--- tail, tail_seal: an entry that was the newest, noted now and then; trimmed,
--- trim_seal: the last trimmed entry; late_sum: sum of the seals of the entries
--- that were stored below the then newest one. -1 and zeros where there is none.
+-- A writer of zeros is nobody: the key has no owner, epoch is its floor, and -1
+-- where it was never claimed.
+-- tail, tail_seal: an entry that was the newest, noted now and then; trimmed: up
+-- to where the log was trimmed, trim_seal: the last entry of the chain that went;
+-- late_sum: sum of the seals of the entries that were stored below the then newest
+-- one; reset_last: where the log ended when its epoch was last lowered (up to there
+-- entries may have any epoch). -1 and zeros where there is none. published: the mark
+-- of where the log of a deleted key went, or NULL.
 CREATE TABLE main.fence_meta_v1(
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,
@@ -46,11 +53,13 @@ CREATE TABLE main.fence_meta_v1(
   trimmed INTEGER NOT NULL,
   trim_seal BLOB NOT NULL,
   late_sum BLOB NOT NULL,
+  reset_last INTEGER NOT NULL,
+  published BLOB,
   seal BLOB NOT NULL,
   PRIMARY KEY (namespace, key)
 );
 
--- The entries. epoch is -1 for an unfenced one. late: 1 when it was stored below
+-- The entries. An unfenced one has epoch -1 and a writer of zeros. late: 1 when it was stored below
 -- the then newest entry (its seal then follows no other).
 CREATE TABLE main.fence_oplog_v1(
   namespace TEXT NOT NULL,
@@ -64,7 +73,7 @@ CREATE TABLE main.fence_oplog_v1(
   PRIMARY KEY (namespace, key, idx)
 );
 
--- Small named values of a key.
+-- Small named values of a key; epoch and writer as in an entry.
 CREATE TABLE main.fence_value_v1(
   namespace TEXT NOT NULL,
   key TEXT NOT NULL,

@@ -1,0 +1,70 @@
+#include "core/publish.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fence::test {
+namespace {
+
+TEST(PublicationMark, tells_targets_and_lengths_apart) {
+  const std::vector<Seal> marks = {
+      publication_mark("n", "k", 3),        publication_mark("n", "k", 2),
+      publication_mark("n", "k", 0),        publication_mark("m", "k", 3),
+      publication_mark("n", "j", 3),        publication_mark("nk", "", 3),
+      publication_mark("", "nk", 3),        publication_mark("k", "n", 3),
+      publication_mark("n", "k", INT64_MAX)};
+  for (size_t i = 0; i < marks.size(); ++i) {
+    for (size_t j = 0; j < marks.size(); ++j) {
+      EXPECT_EQ(marks[i] == marks[j], i == j) << i << " " << j;
+    }
+  }
+  EXPECT_TRUE(publication_mark("n", "k", 3) == publication_mark("n", "k", 3));
+}
+
+TEST(StagedLog, is_whole_when_it_is_exactly_1_to_the_expected_last) {
+  const std::pair<StagedLog, int64_t> whole[] = {{{1, 1, 1}, 1},
+                                                 {{1, 2, 2}, 2},
+                                                 {{1, 1000, 1000}, 1000},
+                                                 {{1, INT64_MAX, INT64_MAX}, INT64_MAX}};
+  for (const auto& [log, expected] : whole) {
+    EXPECT_EQ(judge_staged_log(log, expected), nullptr) << expected;
+  }
+  const struct {
+    const char* what;
+    StagedLog log;
+    int64_t expected;
+  } cases[] = {
+      {"empty, 0 expected", {}, 0},
+      {"empty", {}, 1},
+      {"0 expected", {1, 1, 1}, 0},
+      {"begins at 0", {0, 2, 3}, 2},
+      {"begins at 0, of the length", {0, 2, 3}, 3},
+      {"shifted", {2, 4, 3}, 3},
+      {"shifted, its tip expected", {2, 4, 3}, 4},
+      {"a gap", {1, 4, 3}, 4},
+      {"a gap, its length expected", {1, 4, 3}, 3},
+      {"longer", {1, 4, 4}, 3},
+      {"shorter", {1, 4, 4}, 5},
+      {"far too long", {1, 4, 4}, INT64_MAX},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(judge_staged_log(c.log, c.expected), &reasons::not_whole) << c.what;
+  }
+  EXPECT_EQ(reasons::not_whole.code, Code::index_conflict);
+}
+
+TEST(FinalName, is_free_while_nothing_was_ever_stored_there) {
+  EXPECT_TRUE(can_be_published_to({-1, -1}));
+  EXPECT_FALSE(can_be_published_to({0, -1}));
+  EXPECT_FALSE(can_be_published_to({5, 3}));
+  EXPECT_FALSE(can_be_published_to({-1, 3})) << "trimmed to nothing";
+  EXPECT_FALSE(can_be_published_to({-1, 0}));
+}
+
+static_assert(noexcept(judge_staged_log(StagedLog(), 0)), "no exception in a verdict");
+
+}  // namespace
+}  // namespace fence::test
