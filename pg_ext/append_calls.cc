@@ -129,7 +129,7 @@ FENCE_FUNCTION(fence_pg_append_many) {
     append.expected_last = read_expected_last(arguments, 6);
   });
   if (append.count == 0) {
-    check_may_write(append.owner.name.ns);
+    check_rights_to_write(append.owner.name.ns);
     PG_RETURN_INT64(0);
   }
   PG_RETURN_INT64(run_append(fcinfo, append));

@@ -1,6 +1,7 @@
 // Questions that change nothing: fence_check, fence_fingerprint.
 #include "pg_ext/access.h"
 #include "pg_ext/arguments.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/transaction.h"
 
@@ -16,6 +17,7 @@ FENCE_FUNCTION(fence_pg_check) {
   const OwnerCall call = Arguments(fcinfo).owner_call();
   PreventCommandDuringRecovery("fence_check");  // a standby knows what was, not what is
   check_may_read(call.name.ns);
+  check_home(call.name.ns);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {

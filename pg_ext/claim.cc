@@ -10,6 +10,7 @@
 #include "pg_ext/bare_call.h"
 #include "pg_ext/entry_store.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/transaction.h"
 
@@ -98,6 +99,9 @@ void check_alone(const RecordName& name) {
 }
 
 bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
+  if (count > 0) {
+    check_home(calls[0].name.ns);
+  }
   for (int i = 0; i < count; ++i) {
     ClaimVerdict verdict;
     if (!judge(calls[i], read_record(calls[i].name, Reading::glance), &verdict, refusal)) {

@@ -4,6 +4,7 @@
 
 #include "core/layer.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/settings.h"
 
@@ -59,6 +60,8 @@ StoredRecord record_of(TupleTableSlot* row) {
   record.tail_at_claim = number_at(row, column_tail_at_claim);
   record.trimmed = number_at(row, column_trimmed);
   record.born = number_at(row, column_born);
+  record.timeline = static_cast<uint32_t>(DatumGetInt32(row->tts_values[column_timeline]));
+  record.lineage = number_at(row, column_lineage);
   record.row = row->tts_tid;
   const auto* writer = DatumGetByteaPP(row->tts_values[column_writer]);
   if (VARSIZE_ANY_EXHDR(writer) == sizeof record.writer.bytes) {
@@ -85,6 +88,10 @@ StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
 }
 
 }  // namespace
+
+Record StoredRecord::ownership() const {
+  return {state, epoch, writer, state != RecordState::none && !claim_counts(lineage, timeline)};
+}
 
 void flush_with_this_transaction() {
   GetTopTransactionId();  // else there is no commit record, and nothing to flush
@@ -133,7 +140,7 @@ void write_record(const RecordName& name, const StoredRecord& record) {
   values[column_trimmed] = Int64GetDatum(record.trimmed);
   values[column_born] = Int64GetDatum(record.born);
   values[column_timeline] = Int32GetDatum(static_cast<int32>(GetWALInsertionTimeLine()));
-  values[column_lineage] = Int64GetDatum(1);
+  values[column_lineage] = Int64GetDatum(whereabouts().lineage.generation);
   HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
   // The plain functions of the catalogs: nobody else writes the row while the key is
   // locked, and they do not run the guard triggers, which are against others.

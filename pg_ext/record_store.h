@@ -16,9 +16,12 @@ struct StoredRecord {
   int64_t tail_at_claim = -1;  // greatest idx ever stored when the epoch began
   int64_t trimmed = -1;        // up to here the log was trimmed when the epoch began
   int64_t born = 0;            // first epoch of this life of the key
+  int64_t lineage = 0;         // generation when the epoch began
+  uint32_t timeline = 0;       // of the server when the epoch began
   ItemPointerData row{};
 
-  Record ownership() const { return {state, epoch, writer}; }
+  // Whether its claim still counts is judged anew by each call.
+  Record ownership() const;
 };
 
 enum class Reading : unsigned char {

@@ -24,7 +24,8 @@ uint64_t changes = 1;    // of any of them, of roles and rights
 uint64_t looked_up = 0;  // known is right as of that many changes
 
 bool is_ours(Oid relation) {
-  for (const OwnTable* own : {&known.record, &known.entry, &known.access}) {
+  for (const OwnTable* own :
+       {&known.record, &known.entry, &known.access, &known.lineage, &known.install}) {
     if (relation == own->table || relation == own->key) {
       return true;
     }
@@ -69,6 +70,8 @@ const Relations& relations() {
   found.record = {find("record", schema), find("record_pkey", schema), record_columns};
   found.entry = {find("entry", schema), find("entry_pkey", schema), entry_columns};
   found.access = {find("access", schema), InvalidOid, access_columns};
+  found.lineage = {find("lineage", schema), InvalidOid, lineage_columns};
+  found.install = {find("install", schema), InvalidOid, install_columns};
   known = found;
   looked_up = before;
   return known;

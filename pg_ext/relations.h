@@ -21,11 +21,15 @@ struct Relations {
   OwnTable record;  // (namespace, key)
   OwnTable entry;   // (namespace, key, idx, epoch)
   OwnTable access;
+  OwnTable lineage;
+  OwnTable install;
 };
 
 constexpr int record_columns = 11;
 constexpr int entry_columns = 5;
 constexpr int access_columns = 3;
+constexpr int lineage_columns = 6;
+constexpr int install_columns = 1;
 
 // Looked up anew after anything about them changed; always the same object. ZF012 where
 // they do not exist.
@@ -34,7 +38,8 @@ const Relations& relations();
 // ZF012 where it has other columns than this library knows.
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 
-// Rises with each change of fence_internal.access, of roles, and of who is member of what.
+// Rises with each change of fence_internal.access, .lineage and .install, of roles, and of
+// who is member of what.
 uint64_t access_generation();
 
 // One scan of an index of Fence's tables, and the row that it stands at. Whoever
