@@ -9,6 +9,7 @@
 #include "pg_ext/access.h"
 #include "pg_ext/bare_call.h"
 #include "pg_ext/entry_store.h"
+#include "pg_ext/evidence.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/lineage.h"
 #include "pg_ext/record_store.h"
@@ -28,6 +29,7 @@ bool judge(const OwnerCall& call, const StoredRecord& record, ClaimVerdict* verd
     return true;
   }
   *refusal = refusal_by(record, call.name, call.claimant, *verdict->refusal);
+  note_refusal(*refusal);
   if (!is_refused_claim(*refusal)) {
     raise_error(*refusal);
   }
@@ -100,7 +102,7 @@ void check_alone(const RecordName& name) {
 
 bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
   if (count > 0) {
-    check_home(calls[0].name.ns);
+    check_home_for_claim(calls[0].name.ns);
   }
   for (int i = 0; i < count; ++i) {
     ClaimVerdict verdict;

@@ -19,8 +19,9 @@ namespace fence {
 // encoding may lack.
 void put_for_client(std::string_view text, TextSink* out);
 
-// One LOG line about a refusal of ownership, which survives whatever becomes of the
-// error. Says nothing that lets a reader of the log write as somebody else.
+// One LOG line about a refusal of ownership, and what fence_refusals shows of it: both
+// survive whatever becomes of the error. Says nothing that lets a reader of the log write as
+// somebody else.
 void log_refusal(const Refusal& refusal);
 
 }  // namespace fence

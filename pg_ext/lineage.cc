@@ -1,6 +1,7 @@
 #include "pg_ext/lineage.h"
 
 #include "core/layer.h"
+#include "pg_ext/evidence.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/transaction.h"
 
@@ -150,6 +151,14 @@ void check_home_for_write(std::string_view ns) {
   if (away != nullptr && layer(Layer::home_check)) {
     refuse(away_refusal(ns, *away));
   }
+}
+
+void check_home_for_claim(std::string_view ns) {
+  const Reason* away = whereabouts().away;
+  if (away != nullptr && layer(Layer::home_check)) {
+    note_refusal(away_refusal(ns, *away));
+  }
+  check_home(ns);
 }
 
 void check_home(std::string_view ns) {

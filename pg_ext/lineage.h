@@ -22,6 +22,7 @@ const Whereabouts& whereabouts();
 // ZF007 where nothing may be written. In a write it dooms the transaction; elsewhere it
 // fails its statement only.
 void check_home_for_write(std::string_view ns);
+void check_home_for_claim(std::string_view ns);
 void check_home(std::string_view ns);
 
 // Does a claim that was made in that generation and on that timeline count? Always on a

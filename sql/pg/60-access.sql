@@ -6,7 +6,8 @@ DECLARE
   grantee regrole := format('%I', role)::regrole;
   reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
     ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
-    ' fence_internal.records(), fence_internal.entries(text, text), fence_internal.extent(text, text)';
+    ' fence_internal.records(), fence_internal.entries(text, text), fence_internal.extent(text, text),'
+    ' fence_internal.refusals(), fence_internal.stat()';
   writes text := 'fence.oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.try_oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.oplog_metadata_upsert_many(text, jsonb, text),'
@@ -27,7 +28,7 @@ BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA fence TO %I', role);
   EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', reads, role);
   EXECUTE format('GRANT SELECT ON fence.oplog_metadata, fence.oplog_entries, fence.oplog_status,'
-    ' fence.fence_holders TO %I', role);
+    ' fence.fence_holders, fence.fence_refusals, fence.fence_stat TO %I', role);
   IF may_write THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);
     -- SELECT for RETURNING; it shows nothing.
