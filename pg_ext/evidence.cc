@@ -53,7 +53,8 @@ void fill(const Refusal& refusal, uint64_t ticket, Evidence* evidence) {
   evidence->namespace_size = copy_name(refusal.ns, evidence->ns);
   evidence->key_size = copy_name(refusal.key, evidence->key);
   if (application_name != nullptr) {
-    strlcpy(evidence->application_name, application_name, sizeof evidence->application_name);
+    std::memcpy(evidence->application_name, application_name,
+                strnlen(application_name, sizeof evidence->application_name));
   }
 }
 
