@@ -7,7 +7,7 @@ import uuid
 import psycopg
 import pytest
 from pgserver import Server
-from scene import Background, Scene, owner, wait_until
+from scene import Background, Scene, crash, owner
 
 SLOTS = 512
 RING = "SELECT code, namespace, key, asserted_epoch, stored_epoch FROM fence.fence_refusals"
@@ -220,16 +220,8 @@ def test_no_secret_in_the_file(scene):
 def test_crash_of_a_session(scene):
     """All sessions go down with it; what they noted stays."""
     refuse(scene)
-    pid = scene.connect().info.backend_pid
-    subprocess.run(["kill", "-9", str(pid)], check=True)
-
-    def is_up():
-        try:
-            return psycopg.connect(scene.server.dsn(), autocommit=True)
-        except psycopg.OperationalError:
-            return None
-    scene.observer = wait_until(is_up)
-    scene.connections.append(scene.observer)
+    crash(scene.server)
+    scene.observer = scene.connect()
     refuse(scene)
     assert (len(ring(scene)), counts(scene)) == (2, {"ZF001": 2})
 

@@ -1,14 +1,13 @@
 """ZF007: claims of before a failover do not count, unless it is accepted as one that lost
 nothing. A restart and a crash change nothing."""
 import itertools
-import subprocess
 
 import psycopg
 import pytest
 from copies import WEAK_GUARDS, Log, claim_sql, outcome
 from pgserver import Server
 from replica import Replica
-from scene import wait_until
+from scene import crash, wait_until
 
 NUMBERS = itertools.count(1)
 PORTS = itertools.count(5440)
@@ -181,9 +180,7 @@ def test_restart_and_crash_keep_claims():
         server.start()
         with session() as connection:
             assert Log(connection, "k").append(1, 2) == 2
-            pid = connection.info.backend_pid
-            subprocess.run(["kill", "-9", str(pid)], check=True)
-        wait_until(lambda: is_up(session))
+        crash(server)
         with session() as connection:
             there = Log(connection, "k")
             assert (there.append(1, 3), there.claim(1), there.check(1)) == (3, 3, True)
@@ -191,14 +188,6 @@ def test_restart_and_crash_keep_claims():
             connection.add_notice_handler(lambda notice: notices.append(notice.message_primary))
             assert outcome(connection, "SELECT fence.fence_adopt()") == 1
             assert len(notices) == 1
-
-
-def is_up(session):
-    try:
-        session().close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def test_upgraded_cluster():
