@@ -189,6 +189,9 @@ def test_detail_and_hint(server, databases):
     with psycopg.connect(server.dsn(dbname=target), autocommit=True) as connection:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(append_sql("k", 5, 9))
+        assert outcome(connection, claim_sql("k", 9)) == "ZF007"
+        noted = connection.execute("SELECT code, namespace, key FROM fence.fence_refusals")
+        assert noted.fetchall() == 2 * [("ZF007", "n", None)]
     assert refused.value.diag.message_primary.startswith("lineage_changed: this database is a restored")
     assert '"code":"ZF007","namespace":"n"' in refused.value.diag.message_detail
     assert "fence.fence_adopt()" in refused.value.diag.message_hint
