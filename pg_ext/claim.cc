@@ -44,6 +44,7 @@ void begin_epoch(const Claimant& claimant, int64_t last, StoredRecord* record) {
   }
   record->state = RecordState::live;
   record->epoch = claimant.epoch;
+  record->lineage = 0;
   record->writer = claimant.writer;
   record->tail_at_claim = last;
 }

@@ -139,8 +139,12 @@ void write_record(const RecordName& name, const StoredRecord& record) {
   values[column_tail_at_claim] = Int64GetDatum(record.tail_at_claim);
   values[column_trimmed] = Int64GetDatum(record.trimmed);
   values[column_born] = Int64GetDatum(record.born);
-  values[column_timeline] = Int32GetDatum(static_cast<int32>(GetWALInsertionTimeLine()));
-  values[column_lineage] = Int64GetDatum(whereabouts().lineage.generation);
+  // What changes no owner does not make an outdated claim count again.
+  const bool begins = record.lineage == 0;
+  values[column_timeline] =
+      Int32GetDatum(static_cast<int32>(begins ? GetWALInsertionTimeLine() : record.timeline));
+  values[column_lineage] =
+      Int64GetDatum(begins ? whereabouts().lineage.generation : record.lineage);
   HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
   // The plain functions of the catalogs: nobody else writes the row while the key is
   // locked, and they do not run the guard triggers, which are against others.

@@ -16,8 +16,8 @@ struct StoredRecord {
   int64_t tail_at_claim = -1;  // greatest idx ever stored when the epoch began
   int64_t trimmed = -1;        // up to here the log was trimmed when the epoch began
   int64_t born = 0;            // first epoch of this life of the key
-  int64_t lineage = 0;         // generation when the epoch began
-  uint32_t timeline = 0;       // of the server when the epoch began
+  int64_t lineage = 0;         // generation when the epoch began; 0: it begins when this is stored
+  uint32_t timeline = 0;       // of the server then
   ItemPointerData row{};
 
   // Whether its claim still counts is judged anew by each call.
