@@ -190,7 +190,7 @@ variant = $(MAKE) --no-print-directory -s -k -j$(JOBS) BUILD=$(BUILD)/$(1)
 export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
-SUITES := unit sqlite pg isolation conformance e2e lint sanitize fuzz
+SUITES := unit sqlite pg isolation conformance differential e2e lint sanitize fuzz
 SLOW_SUITES := stress mutations
 check:  ## all of the following, then one line that counts; starts servers of its own
 	@scripts/run-checks $(RESULTS) $(SUITES)
@@ -231,13 +231,21 @@ check-conformance: sqlite pg  ## SQL files with one expected output for every en
 	$(OWN) runner -- $(PYTEST)runner.xml regress/conformance
 	$(SUMMARY)
 
-check-e2e: sqlite  ## real processes: the demo, stress, kill -9
+# Random calls against every engine and a model of the contract in Python.
+FENCE_FUZZ_STEPS := 20000
+export FENCE_FUZZ_STEPS
+check-differential: sqlite pg  ## FENCE_FUZZ_STEPS=20000 random calls: every engine as the model
 	$(BEGIN)
-	$(OWN) pytest -- $(PYTEST)pytest.xml --ignore=$(PG_STRESS) regress/e2e
+	$(OWN) --timeout 3600 pytest -- scripts/pg run $(PYTEST)pytest.xml regress/differential
 	$(SUMMARY)
 
-PG_STRESS := regress/e2e/test_pg_stress.py
-check-stress: pg  ## claims against appends on PostgreSQL, for minutes
+check-e2e: sqlite  ## real processes: the demo, stress, kill -9
+	$(BEGIN)
+	$(OWN) pytest -- $(PYTEST)pytest.xml $(PG_STRESS:%=--ignore=%) regress/e2e
+	$(SUMMARY)
+
+PG_STRESS := regress/e2e/test_pg_stress.py regress/e2e/test_pg_content_stress.py
+check-stress: pg  ## claims against writes on PostgreSQL, for minutes
 	$(BEGIN)
 	$(OWN) --timeout 3600 pytest -- $(PYTEST)pytest.xml $(PG_STRESS)
 	$(SUMMARY)

@@ -34,6 +34,9 @@ enum class Layer {
   storage_check,    // journal modes and VFS that cannot fence are refused
   statement_owner,  // cached statements do not keep sqlite3_close from working
   durable_claim,    // a claim is flushed whatever the settings say of others
+  mode_check,       // a write states an epoch, or none, as the namespace's mode says
+  trim_check,       // nothing is stored below a trim
+  floor_check,      // a purged key is claimed above the floor of its namespace only
   commit_check,     // PostgreSQL: ownership is judged again when the transaction commits
   bare_check,       // PostgreSQL: a call alone in its transaction is judged at its end
   prepare_check,    // PostgreSQL: a transaction with fenced writes is not prepared

@@ -157,13 +157,18 @@ const Reason* judge_same_epoch(int64_t earlier, int64_t asserted) noexcept {
 
 Refusal ownership_refusal(const Reason* reason, const Record& record,
                           const Claimant& claimant) noexcept {
+  const auto known = [](const WriterHash& writer) {
+    return is_nobody(writer) ? Maybe<WriterHash>() : Maybe<WriterHash>(writer);
+  };
   Refusal refusal;
   refusal.reason = reason;
-  refusal.asserted_epoch = claimant.epoch;
-  refusal.asserted_writer = claimant.writer;
+  if (!claimant.unfenced()) {
+    refusal.asserted_epoch = claimant.epoch;
+    refusal.asserted_writer = known(claimant.writer);
+  }
   if (record.state != RecordState::none) {
     refusal.stored_epoch = record.epoch;
-    refusal.stored_writer = record.writer;
+    refusal.stored_writer = known(record.writer);
   }
   const bool is_claim = reason == &reasons::stale_claim || reason == &reasons::claim_below_floor ||
                         reason == &reasons::claim_below_used ||

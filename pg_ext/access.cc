@@ -4,8 +4,8 @@
 
 #include "core/layer.h"
 #include "core/name.h"
+#include "pg_ext/arguments.h"
 #include "pg_ext/compat.h"
-#include "pg_ext/failure.h"
 #include "pg_ext/lineage.h"
 #include "pg_ext/relations.h"
 
@@ -69,12 +69,12 @@ bool may(std::string_view ns, Right right) {
   AcceptInvalidationMessages();  // what was revoked holds in open transactions, too
   const Oid role = GetUserId();
   const Oid table = relations().access.table;
-  if (last.role == role && last.generation == access_generation() && last.right == right &&
+  if (last.role == role && last.generation == settings_generation() && last.right == right &&
       std::string_view(last.ns, last.size) == ns) {
     return last.yes;
   }
   last.role = InvalidOid;
-  const uint64_t generation = access_generation();
+  const uint64_t generation = settings_generation();
   const bool yes =
       compat::owns_relation(table, role) || is_granted(ns, right) || !layer(Layer::access_check);
   if (ns.size() > sizeof last.ns) {
@@ -133,6 +133,11 @@ void check_may_read(std::string_view ns) {
   if (!may_read(ns)) {
     deny(ns, "fence_grant_reader or fence_grant_writer");
   }
+}
+
+// Of what a view shows: NULL is nobody's.
+FENCE_FUNCTION(fence_pg_may_read) {
+  PG_RETURN_BOOL(!PG_ARGISNULL(0) && may_read(bytes_of(PG_GETARG_DATUM(0))));
 }
 
 }  // namespace fence

@@ -1,23 +1,40 @@
-// The order of an append: say who one is, read the record, judge, write, and (in a
-// bare call) judge again under the lock that a claim cannot pass.
+// The work of an append: judge each place, write, compare the end of the log.
 #include "pg_ext/append.h"
 
 #include "core/failpoint.h"
-#include "core/layer.h"
-#include "pg_ext/access.h"
-#include "pg_ext/bare_call.h"
-#include "pg_ext/key_lock.h"
-#include "pg_ext/record_store.h"
-#include "pg_ext/transaction.h"
+#include "pg_ext/owned_write.h"
 
 namespace fence {
 
 namespace {
 
-bool all_stored(const AppendCall& append) {
-  for (int i = 0; i < append.count; ++i) {
-    const Place place =
-        find_own_place(append.owner.name, append.entries[i], append.owner.claimant.epoch);
+class Append {
+ public:
+  Append(FunctionCallInfo call, const AppendCall& append)
+      : append_(append), write_(call, append.owner), writer_(append.owner.name, epoch()) {}
+
+  int64_t run();
+
+ private:
+  int64_t epoch() const { return append_.owner.claimant.epoch; }
+  bool all_stored() const;
+  void check_owner();
+  [[noreturn]] void refuse_entry(const Reason& reason, int64_t number);
+  EntryVerdict judge_place(const NewEntry& entry) const;
+  bool store(const NewEntry& entry);
+  void begin();
+  void end(int64_t stored);
+
+  const AppendCall& append_;
+  OwnedWrite write_;
+  EntryWriter writer_;
+  LogEnd end_;  // for expected_last
+  int64_t trimmed_ = -1;
+};
+
+bool Append::all_stored() const {
+  for (int i = 0; i < append_.count; ++i) {
+    const Place place = find_own_place(append_.owner.name, append_.entries[i], epoch());
     if (!place.taken || !place.same_bytes) {
       return false;
     }
@@ -25,108 +42,111 @@ bool all_stored(const AppendCall& append) {
   return true;
 }
 
-StoredRecord judge_caller(const AppendCall& append) {
-  const RecordName& name = append.owner.name;
-  const StoredRecord record = read_record(name, Reading::unlocked);
-  const Reason* reason = judge_owner(record.ownership(), append.owner.claimant);
+void Append::check_owner() {
+  const Reason* reason = write_.judge();
   if (reason == nullptr) {
-    return record;
+    return;
   }
-  Refusal refusal = refusal_by(record, name, append.owner.claimant, *reason);
+  Refusal refusal =
+      refusal_by(write_.record(), append_.owner.name, append_.owner.claimant, *reason);
   if (refusal.code() == Code::stale_epoch) {
-    refusal.already_stored = all_stored(append);
+    refusal.already_stored = all_stored();
   }
   refuse(refusal);
 }
 
 // The owner's own call, for another reason than ownership; so that is looked at again:
 // the successor's entries must not be taken for a conflict.
-[[noreturn]] void refuse_entry(const AppendCall& append, const Reason& reason, int64_t number) {
-  judge_caller(append);
-  const Claimant& claimant = append.owner.claimant;
-  Refusal refusal = about(append.owner.name, reason, number);
-  refusal.asserted_epoch = claimant.epoch;
-  refusal.asserted_writer = claimant.writer;
-  refusal.stored_epoch = claimant.epoch;
-  refusal.stored_writer = claimant.writer;
+void Append::refuse_entry(const Reason& reason, int64_t number) {
+  check_owner();
+  Refusal refusal = refusal_by(write_.record(), append_.owner.name, append_.owner.claimant, reason);
+  refusal.number = number;
   refuse(refusal);
 }
 
-// Below the end that the log had at the claim, entries of earlier epochs may stand,
-// which the unique key does not know as conflicts. Nothing of them can appear later.
-EntryVerdict judge_place(const AppendCall& append, const StoredRecord& record,
-                         const NewEntry& entry) {
-  const LogEnd end{record.tail_at_claim, record.trimmed};
+// Up to the record's tail entries of others may stand, which the unique key does not know
+// as conflicts. Nothing of them can appear later. Who writes without an epoch stands alone
+// on the key, and looks everywhere.
+EntryVerdict Append::judge_place(const NewEntry& entry) const {
+  const StoredRecord& record = write_.record();
+  LogEnd end{record.tail_at_claim, trimmed_};
+  if (append_.owner.claimant.unfenced()) {
+    end.last = entry.idx;
+  }
   Place place;
   if (place_matters(entry.idx, end)) {
-    place = find_place(append.owner.name, entry, record.born);
+    place = find_place(append_.owner.name, entry, record);
   }
-  return judge_entry(entry.idx, end, place, append.owner.claimant.epoch, false);
+  return judge_entry(entry.idx, end, place, epoch(), write_.rule().identical_repeat);
 }
 
 // True when the entry is new.
-bool store(const AppendCall& append, const StoredRecord& record, EntryWriter* writer,
-           const NewEntry& entry) {
-  const EntryVerdict verdict = judge_place(append, record, entry);
+bool Append::store(const NewEntry& entry) {
+  const EntryVerdict verdict = judge_place(entry);
   if (verdict.action == EntryAction::refuse) {
-    refuse_entry(append, *verdict.refusal, entry.idx);
+    refuse_entry(*verdict.refusal, entry.idx);
   }
   if (verdict.action == EntryAction::repeat) {
     return false;
   }
-  const EntryWriter::Result result = writer->write(entry);
+  const EntryWriter::Result result = writer_.write(entry);
   if (result.waited) {
-    judge_caller(append);
+    check_owner();
   }
   if (result.outcome == EntryWriter::Outcome::other_bytes) {
-    refuse_entry(append, reasons::other_bytes, entry.idx);
+    refuse_entry(reasons::other_bytes, entry.idx);
   }
   return result.outcome == EntryWriter::Outcome::stored;
 }
 
-LogEnd find_end(const AppendCall& append, const StoredRecord& record) {
-  const int64_t trimmed = record.trimmed;
-  return {find_last(append.owner.name, record.born, trimmed), trimmed};
+void Append::begin() {
+  check_owner();
+  if (append_.owner.claimant.unfenced()) {
+    write_.give_life();
+  }
+  if (append_.expected_last.known) {
+    write_.exclude_other_sessions();
+    end_ = write_.find_end();
+  }
+  trimmed_ = write_.trimmed();
+}
+
+void Append::end(int64_t stored) {
+  if (append_.expected_last.known) {
+    const Reason* reason = judge_expected_last(append_.expected_last.value, end_, stored == 0);
+    if (reason != nullptr) {
+      refuse_entry(*reason, end_.last_ever());
+    }
+  }
+  if (stored < append_.count && synchronous_commit > SYNCHRONOUS_COMMIT_OFF) {
+    flush_with_this_transaction();
+  }
+  FinalCheck check;
+  if (stored > 0) {
+    check.lowest_stored = append_.entries[0].idx;
+    if (append_.owner.claimant.unfenced()) {
+      write_.note_unfenced_entry(append_.entries[append_.count - 1].idx);
+    }
+  }
+  write_.end(check);
+}
+
+int64_t Append::run() {
+  begin();
+  int64_t stored = 0;
+  for (int i = 0; i < append_.count; ++i) {
+    stored += store(append_.entries[i]) ? 1 : 0;
+  }
+  writer_.end();
+  FENCE_FAILPOINT("append.stored");
+  end(stored);
+  return stored;
 }
 
 }  // namespace
 
 int64_t run_append(FunctionCallInfo call, const AppendCall& append) {
-  const RecordName& name = append.owner.name;
-  const Claimant& claimant = append.owner.claimant;
-  check_may_write(name.ns);
-  const bool bare = call != nullptr && is_bare_call(call);
-  if (!bare) {
-    assert_owner(name, claimant);
-    commit_before_report();
-  }
-  const StoredRecord record = judge_caller(append);
-  LogEnd end;
-  if (append.expected_last.known) {
-    // Two sessions of one owner that compare do so one after the other.
-    hold_lock_in_savepoint(claimant_tag(name.hash, claimant), ExclusiveLock);
-    end = find_end(append, record);
-  }
-  int64_t stored = 0;
-  EntryWriter writer(name, claimant.epoch);
-  for (int i = 0; i < append.count; ++i) {
-    stored += store(append, record, &writer, append.entries[i]) ? 1 : 0;
-  }
-  writer.end();
-  FENCE_FAILPOINT("append.stored");
-  if (append.expected_last.known) {
-    const Reason* reason = judge_expected_last(append.expected_last.value, end, stored == 0);
-    if (reason != nullptr) {
-      refuse_entry(append, *reason, end.last_ever());
-    }
-  }
-  if (stored < append.count && synchronous_commit > SYNCHRONOUS_COMMIT_OFF) {
-    flush_with_this_transaction();
-  }
-  if (bare) {
-    check_owner_finally(name, claimant);
-  }
-  return stored;
+  return Append(call, append).run();
 }
 
 }  // namespace fence

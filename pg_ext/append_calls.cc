@@ -5,6 +5,7 @@
 #include "core/argument.h"
 #include "pg_ext/access.h"
 #include "pg_ext/append.h"
+#include "pg_ext/owned_write.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/transaction.h"
 
@@ -33,10 +34,9 @@ bool is_on_our_view(const TriggerData* trigger) {
 void append_one(FunctionCallInfo call, Arguments arguments, NewEntry* entry) {
   check_not_doomed();
   AppendCall append;
-  append.owner = arguments.owner_call([&] {
-    entry->idx = arguments.number(4, reasons::bad_idx);
-    entry->payload = arguments.payload(5);
-  });
+  append.owner = arguments.write_call();
+  entry->idx = arguments.number(4, reasons::bad_idx);
+  entry->payload = arguments.payload(5, reasons::bad_payload);
   append.entries = entry;
   append.count = 1;
   run_append(call, append);
@@ -124,12 +124,12 @@ FENCE_FUNCTION(fence_pg_append_many) {
   check_not_doomed();
   Arguments arguments(fcinfo);
   AppendCall append;
-  append.owner = arguments.owner_call([&] {
-    read_batch(arguments, &append);
-    append.expected_last = read_expected_last(arguments, 6);
-  });
+  append.owner = arguments.write_call();
+  read_batch(arguments, &append);
+  append.expected_last = read_expected_last(arguments, 6);
   if (append.count == 0) {
     check_rights_to_write(append.owner.name.ns);
+    check_mode(append.owner);
     PG_RETURN_INT64(0);
   }
   PG_RETURN_INT64(run_append(fcinfo, append));

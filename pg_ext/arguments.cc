@@ -54,7 +54,7 @@ Refusal about(const RecordName& name, const Reason& reason, int64_t number) {
   return refusal;
 }
 
-std::string_view Arguments::read_name(int argument, const Reason& fault) const {
+std::string_view Arguments::name(int argument, const Reason& fault) const {
   const std::string_view text = is_null(argument) ? std::string_view() : bytes_of(datum(argument));
   const NameFault found = check_name(text);
   if (found == NameFault::none) {
@@ -65,14 +65,21 @@ std::string_view Arguments::read_name(int argument, const Reason& fault) const {
   raise_error(refusal);
 }
 
+std::string_view Arguments::name_prefix(int argument, const Reason& fault) const {
+  if (is_null(argument) || bytes_of(datum(argument)).empty()) {
+    return {};
+  }
+  return name(argument, fault);
+}
+
 const std::string_view& Arguments::ns() {
-  name_.ns = read_name(0, reasons::bad_namespace);
+  name_.ns = name(0, reasons::bad_namespace);
   return name_.ns;
 }
 
 const RecordName& Arguments::record_name() {
   ns();
-  name_.key = read_name(1, reasons::bad_key);
+  name_.key = name(1, reasons::bad_key);
   name_.hash = record_hash(name_.ns, name_.key);
   return name_;
 }
@@ -101,9 +108,23 @@ WriterHash Arguments::writer(int argument) const {
   return hash;
 }
 
-std::string_view Arguments::payload(int argument) const {
+OwnerCall Arguments::write_call() {
+  OwnerCall call;
+  call.name = record_name();
+  call.claimant = nobody;
+  if (!is_null(2)) {
+    call.claimant.epoch = epoch(2);
+    call.claimant.writer = writer(3);
+  } else {
+    WriterHash unused;
+    call.writer_usable = !is_null(3) && hash_writer(bytes_of(datum(3)), &unused);
+  }
+  return call;
+}
+
+std::string_view Arguments::payload(int argument, const Reason& fault) const {
   if (is_null(argument)) {
-    refuse(reasons::bad_payload);
+    refuse(fault);
   }
   return bytes_of(datum(argument));
 }

@@ -15,6 +15,9 @@ namespace fence {
 struct OwnerCall {
   RecordName name;
   Claimant claimant;
+  // False: no epoch is stated, and what stands for the writer is none. That is nobody's
+  // business where the mode takes writes without an epoch.
+  bool writer_usable = true;
 };
 
 // The bytes of a text or bytea, decompressed if need be; they live as long as the
@@ -36,8 +39,11 @@ class Arguments {
   // 0 and 1: errors from then on name them.
   const RecordName& record_name();
   const std::string_view& ns();
-  // 0 to 3. A NULL epoch is ZF012, where nothing else is wrong: every namespace is in
-  // mode required. rest reads the arguments that follow, since their ZF010 comes first.
+  // 0 to 3, of a write. Where the epoch is NULL nobody looks at the writer; whether it may
+  // be NULL is for the mode of the namespace (ZF012, after every ZF010).
+  OwnerCall write_call();
+  // 0 to 3, of a call that needs an epoch in every mode: ZF012, where nothing else is
+  // wrong. rest reads the arguments that follow, since their ZF010 comes first.
   template <typename ReadRest>
   OwnerCall owner_call(ReadRest rest) {
     OwnerCall call;
@@ -55,15 +61,19 @@ class Arguments {
     return owner_call([] {});
   }
 
+  // Text that names something; errors do not name it.
+  std::string_view name(int argument, const Reason& fault) const;
+  // The same for what may be empty; NULL is empty.
+  std::string_view name_prefix(int argument, const Reason& fault) const;
+
   int64_t number(int argument, const Reason& fault) const;
   int64_t number_or(int argument, const Reason& fault, int64_t fallback) const;
   WriterHash writer(int argument) const;
-  std::string_view payload(int argument) const;
+  std::string_view payload(int argument, const Reason& fault) const;
 
   [[noreturn]] void refuse(const Reason& fault, int64_t number = 0) const;
 
  private:
-  std::string_view read_name(int argument, const Reason& fault) const;
   int64_t epoch(int argument) const;
   [[noreturn]] void refuse_missing_epoch() const;
 

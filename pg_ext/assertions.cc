@@ -22,6 +22,9 @@ Assertion* copy(const RecordName& name, const Claimant& claimant, int level) {
   made->name.hash = name.hash;
   made->claimant = claimant;
   made->level = level;
+  made->mode = Mode::required;
+  made->lowest_stored = Maybe<int64_t>();
+  made->trims = false;
   made->next_of_hash = nullptr;
   return made;
 }
@@ -37,20 +40,20 @@ HTAB* make_table() {
 
 }  // namespace
 
-const Assertion* Assertions::find(const RecordName& name) const {
+Assertion* Assertions::find(const RecordName& name) const {
   if (count_ == 0) {
     return nullptr;
   }
   const auto* bucket =
       static_cast<const Bucket*>(hash_search(by_hash_, &name.hash, HASH_FIND, nullptr));
-  const Assertion* one = bucket == nullptr ? nullptr : bucket->first;
+  Assertion* one = bucket == nullptr ? nullptr : bucket->first;
   while (one != nullptr && !same_record(one->name, name)) {
     one = one->next_of_hash;
   }
   return one;
 }
 
-void Assertions::add(const RecordName& name, const Claimant& claimant, int level) {
+Assertion* Assertions::add(const RecordName& name, const Claimant& claimant, int level) {
   if (by_hash_ == nullptr) {
     by_hash_ = make_table();
   }
@@ -68,6 +71,7 @@ void Assertions::add(const RecordName& name, const Claimant& claimant, int level
   made->next_of_hash = found ? bucket->first : nullptr;
   bucket->first = made;
   all_[count_++] = made;
+  return made;
 }
 
 void Assertions::release_level(int level) {

@@ -2,6 +2,7 @@
 #ifndef FENCE_PG_EXT_ASSERTIONS_H
 #define FENCE_PG_EXT_ASSERTIONS_H
 
+#include "core/mode.h"
 #include "core/ownership.h"
 #include "pg_ext/record_name.h"
 #include "pg_ext/server.h"
@@ -11,7 +12,10 @@ namespace fence {
 struct Assertion {
   RecordName name;  // its bytes stand behind the struct
   Claimant claimant;
-  int level;  // nest level of the savepoint it was made under
+  int level;                     // nest level of the savepoint it was made under
+  Mode mode;                     // under which it was made
+  Maybe<int64_t> lowest_stored;  // idx of an entry
+  bool trims;
   Assertion* next_of_hash;
 };
 
@@ -22,8 +26,8 @@ class Assertions {
   int count() const { return count_; }
   const Assertion& operator[](int i) const { return *all_[i]; }
 
-  const Assertion* find(const RecordName& name) const;
-  void add(const RecordName& name, const Claimant& claimant, int level);
+  Assertion* find(const RecordName& name) const;
+  Assertion* add(const RecordName& name, const Claimant& claimant, int level);
   // A savepoint of that level was released, or rolled back.
   void release_level(int level);
   // gone: called with each assertion that is dropped.

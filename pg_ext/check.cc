@@ -1,9 +1,7 @@
 // Questions that change nothing: fence_check, fence_fingerprint.
 #include "pg_ext/access.h"
-#include "pg_ext/arguments.h"
 #include "pg_ext/lineage.h"
-#include "pg_ext/record_store.h"
-#include "pg_ext/transaction.h"
+#include "pg_ext/owned_write.h"
 
 extern "C" {
 #include "tcop/utility.h"
@@ -17,6 +15,7 @@ FENCE_FUNCTION(fence_pg_check) {
   const OwnerCall call = Arguments(fcinfo).owner_call();
   PreventCommandDuringRecovery("fence_check");  // a standby knows what was, not what is
   check_may_read(call.name.ns);
+  check_owner_mode(call);
   check_home(call.name.ns);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
@@ -24,6 +23,12 @@ FENCE_FUNCTION(fence_pg_check) {
     raise_error(refusal_by(record, call.name, call.claimant, *reason));
   }
   PG_RETURN_BOOL(true);
+}
+
+// For fence_verify.
+FENCE_FUNCTION(fence_pg_record_hash) {
+  const RecordName name = Arguments(fcinfo).record_name();
+  PG_RETURN_INT64(static_cast<int64_t>(name.hash));
 }
 
 FENCE_FUNCTION(fence_pg_fingerprint) {

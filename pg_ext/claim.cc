@@ -6,29 +6,27 @@
 
 #include "core/failpoint.h"
 #include "core/layer.h"
-#include "pg_ext/access.h"
-#include "pg_ext/bare_call.h"
-#include "pg_ext/entry_store.h"
 #include "pg_ext/evidence.h"
+#include "pg_ext/key_content.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/lineage.h"
-#include "pg_ext/record_store.h"
-#include "pg_ext/transaction.h"
+#include "pg_ext/own_transaction.h"
+#include "pg_ext/owned_write.h"
 
 namespace fence {
 
 namespace {
 
-constexpr int64_t no_floor = -1;
-
 // False, with the refusal, where somebody else owns the key.
-bool judge(const OwnerCall& call, const StoredRecord& record, ClaimVerdict* verdict,
-           Refusal* refusal) {
-  *verdict = judge_claim(record.ownership(), no_floor, call.claimant);
+bool judge(const OwnerCall& call, const NamespaceRule& rule, const StoredRecord& record,
+           ClaimVerdict* verdict, Refusal* refusal) {
+  const int64_t floor = layer(Layer::floor_check) ? rule.floor : -1;
+  *verdict = judge_claim(record.ownership(), floor, call.claimant);
   if (verdict->action != ClaimAction::refuse) {
     return true;
   }
   *refusal = refusal_by(record, call.name, call.claimant, *verdict->refusal);
+  refusal->number = floor;
   note_refusal(*refusal);
   if (!is_refused_claim(*refusal)) {
     raise_error(*refusal);
@@ -37,34 +35,30 @@ bool judge(const OwnerCall& call, const StoredRecord& record, ClaimVerdict* verd
 }
 
 // A deleted key begins a new life: what is left of the earlier one is not shown.
-void begin_epoch(const Claimant& claimant, int64_t last, StoredRecord* record) {
-  if (record->state == RecordState::deleted) {
-    record->born = claimant.epoch;
-    record->trimmed = -1;
+void begin_epoch(const Claimant& claimant, const LogEnd& end, StoredRecord* record) {
+  if (record->exists && !record->lives) {
+    begin_life(claimant.epoch, record);
   }
-  record->state = RecordState::live;
+  record->lives = true;
+  record->published = Maybe<Seal>();
   record->epoch = claimant.epoch;
   record->lineage = 0;
   record->writer = claimant.writer;
-  record->tail_at_claim = last;
+  record->trimmed = end.trimmed;
+  record->tail_at_claim = end.last_ever();
 }
 
 // Under the key's lock. Nothing of an older epoch can become visible any more, so the
 // end that is read now is the end.
-bool take(const OwnerCall& call, LastIdx* last, Refusal* refusal) {
+bool take(const OwnerCall& call, const NamespaceRule& rule, LastIdx* last, Refusal* refusal) {
   StoredRecord record = read_record(call.name, Reading::locked);
   ClaimVerdict verdict;
-  if (!judge(call, record, &verdict, refusal)) {
+  if (!judge(call, rule, record, &verdict, refusal)) {
     return false;
   }
-  const bool new_life = record.state == RecordState::deleted;
-  LogEnd end;
-  if (!new_life) {
-    end.trimmed = record.trimmed;
-    end.last = find_last(call.name, record.born, record.trimmed);
-  }
+  const LogEnd end = find_log_end(call.name, record);
   if (verdict.action == ClaimAction::take) {
-    begin_epoch(call.claimant, end.last_ever(), &record);
+    begin_epoch(call.claimant, end, &record);
     write_record(call.name, record);
   }
   *last = end.last_ever() >= 0 ? LastIdx(end.last_ever()) : LastIdx();
@@ -94,30 +88,27 @@ void lock_all(const OwnerCall* calls, int count) {
 
 }  // namespace
 
-void check_alone(const RecordName& name) {
-  if (layer(Layer::claim_alone) &&
-      (!in_autocommit() || in_pipeline() || has_assertions() || has_claimed())) {
-    raise_error(about(name, reasons::claim_in_transaction));
-  }
-}
-
 bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
   if (count > 0) {
     check_home_for_claim(calls[0].name.ns);
   }
   for (int i = 0; i < count; ++i) {
     ClaimVerdict verdict;
-    if (!judge(calls[i], read_record(calls[i].name, Reading::glance), &verdict, refusal)) {
+    const NamespaceRule rule = check_owner_mode(calls[i]);
+    if (!judge(calls[i], rule, read_record(calls[i].name, Reading::glance), &verdict, refusal)) {
       return false;
     }
   }
-  note_claim();
-  commit_at_once();  // also where it is refused: the locks are not for keeping
+  begin_own_transaction();
   if (layer(Layer::claim_lock)) {
     lock_all(calls, count);
   }
+  NamespaceRule rule;  // all of them are of one namespace
+  if (count > 0) {
+    rule = settle_owner_mode(calls[0]);
+  }
   for (int i = 0; i < count; ++i) {
-    if (!take(calls[i], &last[i], refusal)) {
+    if (!take(calls[i], rule, &last[i], refusal)) {
       return false;
     }
   }

@@ -9,10 +9,6 @@ namespace fence {
 // The greatest idx ever stored; not known: there never was one.
 using LastIdx = Maybe<int64_t>;
 
-// ZF012 where a transaction is open: frozen inside, a claim would hold up every other
-// writer of the key.
-void check_alone(const RecordName& name);
-
 // Claims all keys or none, in a transaction that consists of it and is flushed whatever
 // synchronous_commit says. Fills last in the order of the calls. A key that is owned by
 // somebody else is the answer false with *refusal; everything else that goes wrong is

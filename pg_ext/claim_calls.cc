@@ -6,6 +6,8 @@
 #include "pg_ext/assertions.h"
 #include "pg_ext/claim.h"
 #include "pg_ext/json_text.h"
+#include "pg_ext/own_transaction.h"
+#include "pg_ext/owned_write.h"
 #include "pg_ext/transaction.h"
 
 extern "C" {
@@ -155,6 +157,9 @@ FENCE_FUNCTION(fence_pg_claim_many) {
   RecordName in_namespace;
   in_namespace.ns = common.name.ns;
   check_alone(in_namespace);
+  if (list.count == 0) {
+    check_owner_mode({in_namespace, {}});
+  }
   Refusal refusal;
   if (!run_claims(list.calls, list.count, list.last, &refusal)) {
     raise_error(refusal);

@@ -6,8 +6,15 @@
 
 extern "C" {
 #include "catalog/pg_class.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#else
+#include "commands/explain.h"
+#endif
 #include "commands/trigger.h"
 #include "libpq/libpq.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
 #include "storage/procarray.h"
 #include "utils/acl.h"
 #include "utils/backend_status.h"
@@ -95,6 +102,23 @@ inline IndexScanDesc begin_index_scan(Relation table, Relation index, Snapshot s
 #else
   return index_beginscan(table, index, snapshot, keys, 0);
 #endif
+}
+
+// The only way to read a foreign table of ours.
+inline Path* foreign_scan_path(PlannerInfo* root, RelOptInfo* relation, Cost startup, Cost total) {
+#if PG_VERSION_NUM >= 180000
+  ForeignPath* path =
+      create_foreignscan_path(root, relation, nullptr, relation->rows, 0, startup, total, NIL,
+                              relation->lateral_relids, nullptr, NIL, NIL);
+#elif PG_VERSION_NUM >= 170000
+  ForeignPath* path =
+      create_foreignscan_path(root, relation, nullptr, relation->rows, startup, total, NIL,
+                              relation->lateral_relids, nullptr, NIL, NIL);
+#else
+  ForeignPath* path = create_foreignscan_path(root, relation, nullptr, relation->rows, startup,
+                                              total, NIL, relation->lateral_relids, nullptr, NIL);
+#endif
+  return &path->path;
 }
 
 // Inserts the index entries of a new row. A row of equal key is no error: returns

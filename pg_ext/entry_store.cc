@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "pg_ext/compat.h"
-#include "pg_ext/relations.h"
 
 extern "C" {
 #include "access/detoast.h"
@@ -25,11 +24,6 @@ enum Column {
   column_count
 };
 static_assert(column_count == entry_columns, "as many as the table has");
-
-int64_t number_at(TupleTableSlot* row, Column column) {
-  bool is_null = false;
-  return DatumGetInt64(slot_getattr(row, column + 1, &is_null));
-}
 
 bool has_payload(TupleTableSlot* row, std::string_view payload) {
   bool is_null = false;
@@ -69,6 +63,8 @@ int64_t idx_of_entry(TupleTableSlot* row) { return number_at(row, column_idx); }
 
 int64_t epoch_of_entry(TupleTableSlot* row) { return number_at(row, column_epoch); }
 
+std::string_view payload_of_entry(TupleTableSlot* row) { return bytes_at(row, column_payload); }
+
 void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]) {
   values[0] = Int64GetDatum(number_at(row, column_idx));
   values[1] = Int64GetDatum(number_at(row, column_epoch));
@@ -76,14 +72,14 @@ void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]) {
   values[2] = slot_getattr(row, column_payload + 1, &nulls[2]);
 }
 
-Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born) {
+Place find_place(const RecordName& name, const NewEntry& wanted, const StoredRecord& record) {
   Place place;
   IndexScan scan(relations().entry);
   scan_key(&scan, name);
   scan.equal(wanted.idx);
   scan.begin(SnapshotSelf);
   while (!place.taken && scan.next()) {
-    if (number_at(scan.row(), column_epoch) >= born) {
+    if (record.counts(number_at(scan.row(), column_epoch))) {
       place = place_of(scan.row(), wanted);
     }
   }
@@ -105,19 +101,36 @@ Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epo
   return place;
 }
 
-int64_t find_last(const RecordName& name, int64_t born, int64_t above) {
+int64_t find_last(const RecordName& name, const StoredRecord& record, int64_t above) {
   int64_t last = -1;
   IndexScan scan(relations().entry);
   scan_key(&scan, name);
   scan.above(above);
   scan.begin(SnapshotSelf);
   while (last < 0 && scan.next(BackwardScanDirection)) {
-    if (number_at(scan.row(), column_epoch) >= born) {
+    if (record.counts(number_at(scan.row(), column_epoch))) {
       last = number_at(scan.row(), column_idx);
     }
   }
   scan.end();
   return last;
+}
+
+RemovedEntries remove_entries(const RecordName& name, const StoredRecord& record, int64_t above,
+                              int64_t through) {
+  RemovedEntries removed;
+  if (through < 0 || above >= through) {
+    return removed;
+  }
+  Relation table = open_table(relations().entry, RowExclusiveLock);
+  scan_entries(name, above + 1, through, SnapshotSelf, [&](const IndexScan& scan) {
+    removed.counted += record.counts(epoch_of_entry(scan.row())) ? 1 : 0;
+    removed.all = remove_row(table, scan.row()->tts_tid) && removed.all;
+    return true;
+  });
+  CommandCounterIncrement();
+  table_close(table, NoLock);
+  return removed;
 }
 
 EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)

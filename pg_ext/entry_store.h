@@ -6,7 +6,8 @@
 #include <string_view>
 
 #include "core/append.h"
-#include "pg_ext/record_name.h"
+#include "pg_ext/record_store.h"
+#include "pg_ext/relations.h"
 #include "pg_ext/server.h"
 
 namespace fence {
@@ -19,16 +20,45 @@ struct NewEntry {
 // All of these see what is committed now, and what this transaction did itself;
 // serializable transactions do not come to depend on them.
 
-// The entry at idx, of whatever epoch from born on.
-Place find_place(const RecordName& name, const NewEntry& wanted, int64_t born);
+// The entry at idx, of whatever epoch of this life.
+Place find_place(const RecordName& name, const NewEntry& wanted, const StoredRecord& record);
 // The one of exactly that epoch.
 Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epoch);
 // Greatest idx above `above` that has an entry, or -1.
-int64_t find_last(const RecordName& name, int64_t born, int64_t above);
+int64_t find_last(const RecordName& name, const StoredRecord& record, int64_t above);
+
+// Calls take(scan) for each row of the key with idx from..to, ascending, until it answers
+// false. What the rows are worth is for the record to say.
+template <typename Take>
+void scan_entries(const RecordName& name, int64_t from, int64_t to, Snapshot snapshot, Take take) {
+  IndexScan scan(relations().entry);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.at_least(from);
+  scan.at_most(to);
+  scan.begin(snapshot);
+  while (scan.next()) {
+    CHECK_FOR_INTERRUPTS();
+    if (!take(scan)) {
+      break;
+    }
+  }
+  scan.end();
+}
+
+// Removes the entries of idx above..through, but for rows that another transaction is at:
+// the caller sees to it that they do not count. Returns how many counted.
+struct RemovedEntries {
+  int64_t counted = 0;
+  bool all = true;  // no row was left
+};
+RemovedEntries remove_entries(const RecordName& name, const StoredRecord& record, int64_t above,
+                              int64_t through);
 
 // Of a row that a scan found.
 int64_t idx_of_entry(TupleTableSlot* row);
 int64_t epoch_of_entry(TupleTableSlot* row);
+std::string_view payload_of_entry(TupleTableSlot* row);
 // (idx, epoch or NULL where it is an unfenced one, payload)
 void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]);
 

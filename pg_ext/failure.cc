@@ -107,6 +107,28 @@ void raise_doomed(const Refusal& first) {
   raise(Code::transaction_refused, texts);
 }
 
+void log_reset(std::string_view ns, std::string_view key, int64_t before, int64_t epoch) {
+  char detail[message_capacity];
+  TextSink sink(detail, sizeof detail);
+  sink.put("{\"namespace\":");
+  sink.put_json(ns);
+  sink.put(",\"key\":");
+  sink.put_json(key);
+  sink.put('}');
+  ereport(LOG,
+          (errmsg("fence_reset lowered the epoch of a key from " INT64_FORMAT " to " INT64_FORMAT,
+                  before, epoch),
+           errdetail_internal("%s", detail)));
+}
+
+void raise_busy() {
+  ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                  errmsg("an open transaction is at what the key holds"),
+                  errhint("Try again when it has ended; fence_holders shows it."),
+                  errhidestmt(true), errhidecontext(true)));
+  pg_unreachable();
+}
+
 void log_refusal(const Refusal& refusal) {
   note_refusal(refusal);
   if (!settings.log_refusals) {

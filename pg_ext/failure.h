@@ -15,9 +15,15 @@ namespace fence {
 // The same for a transaction that cannot commit any more (ZF009).
 [[noreturn]] void raise_doomed(const Refusal& first);
 
+// 55P03: an open transaction has changed a row of the key that this call must change.
+[[noreturn]] void raise_busy();
+
 // UTF-8 as the client can take it: as it is, or with JSON escapes for letters that its
 // encoding may lack.
 void put_for_client(std::string_view text, TextSink* out);
+
+// One LOG line about an epoch that an administrator lowered.
+void log_reset(std::string_view ns, std::string_view key, int64_t before, int64_t epoch);
 
 // One LOG line about a refusal of ownership, and what fence_refusals shows of it: both
 // survive whatever becomes of the error. Says nothing that lets a reader of the log write as

@@ -1,12 +1,10 @@
 // Who stands in the way of an owner: fence_holders, fence_drain, fence_evict.
 #include "core/argument.h"
 #include "pg_ext/access.h"
-#include "pg_ext/arguments.h"
 #include "pg_ext/clock.h"
 #include "pg_ext/key_lock.h"
-#include "pg_ext/record_store.h"
+#include "pg_ext/owned_write.h"
 #include "pg_ext/settings.h"
-#include "pg_ext/transaction.h"
 
 extern "C" {
 #include "tcop/utility.h"
@@ -22,6 +20,7 @@ OwnerCall read_owner(Arguments* arguments) {
   PreventCommandDuringRecovery("this call");  // a standby does not see the primary's locks
   const OwnerCall call = arguments->owner_call();
   check_is_writer(call.name.ns);
+  check_owner_mode(call);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {

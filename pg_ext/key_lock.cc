@@ -49,6 +49,25 @@ void explain_wait(void*) {
              settings.commit_wait);
 }
 
+// Runs acquire under a lock_timeout of at most timeout_ms. By the server's own timeout,
+// which reports 55P03; the nested level takes the setting back, also when the wait ends in
+// an error.
+template <typename Acquire>
+void with_timeout(int timeout_ms, Acquire acquire_lock) {
+  const int level = NewGUCNestLevel();
+  ErrorContextCallback context = {error_context_stack, explain_wait, nullptr};
+  error_context_stack = &context;
+  if (LockTimeout == 0 || timeout_ms < LockTimeout) {
+    char text[16];
+    snprintf(text, sizeof text, "%d", timeout_ms);
+    set_config_option("lock_timeout", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                      false);
+  }
+  acquire_lock();
+  error_context_stack = context.previous;
+  AtEOXact_GUC(true, level);
+}
+
 // The process of a transaction that is still open, or nullptr.
 PGPROC* find_process(const VirtualTransactionId& id) {
   PGPROC* process = compat::process_of(id);
@@ -64,6 +83,8 @@ LOCKTAG key_tag(uint64_t hash) { return make_tag(hash, tag_key); }
 LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant) {
   return make_tag(claimant_hash(hash, claimant), tag_claimant);
 }
+
+LOCKTAG unfenced_tag(uint64_t hash) { return claimant_tag(hash, nobody); }
 
 uint64_t claimant_hash(uint64_t hash, const Claimant& claimant) {
   const unsigned char none[16] = {};
@@ -84,20 +105,17 @@ void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms) {
   if (try_hold_lock(tag, mode)) {
     return;
   }
-  // By the server's own timeout, which reports 55P03; the nested level takes the
-  // setting back, also when the wait ends in an error.
-  const int level = NewGUCNestLevel();
-  ErrorContextCallback context = {error_context_stack, explain_wait, nullptr};
-  error_context_stack = &context;
-  if (LockTimeout == 0 || timeout_ms < LockTimeout) {
-    char text[16];
-    snprintf(text, sizeof text, "%d", timeout_ms);
-    set_config_option("lock_timeout", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
-                      false);
+  with_timeout(timeout_ms, [&] { acquire(tag, mode, false); });
+}
+
+// Of the whole transaction as well: LockRelationOid would let go with a savepoint.
+void hold_table_for(Oid table, LOCKMODE mode, int timeout_ms) {
+  ResourceOwner outer = CurrentResourceOwner;
+  CurrentResourceOwner = TopTransactionResourceOwner;
+  if (!ConditionalLockRelationOid(table, mode)) {
+    with_timeout(timeout_ms, [&] { LockRelationOid(table, mode); });
   }
-  acquire(tag, mode, false);
-  error_context_stack = context.previous;
-  AtEOXact_GUC(true, level);
+  CurrentResourceOwner = outer;
 }
 
 void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode) {
@@ -150,6 +168,18 @@ void lock_for_claim(uint64_t hash) {
     nap();
   }
   hold_lock(key_tag(hash), ExclusiveLock);
+}
+
+bool try_lock_for_claim(uint64_t hash) {
+  return try_hold_lock(make_tag(hash, tag_claim_queue), ExclusiveLock) &&
+         try_hold_lock(key_tag(hash), ExclusiveLock);
+}
+
+// The lock against writers with an epoch first: while that is waited for, claims pass.
+void lock_for_unfenced(uint64_t hash) {
+  hold_lock_for(unfenced_tag(hash), ExclusiveLock, settings.commit_wait);
+  hold_lock_for(make_tag(hash, tag_claim_queue), ExclusiveLock, settings.commit_wait);
+  hold_lock_for(key_tag(hash), ExclusiveLock, settings.commit_wait);
 }
 
 Holders find_holders(const LOCKTAG& tag, LOCKMODE mode) {

@@ -23,8 +23,11 @@ constexpr uint16 tag_claim_queue = 0x4fe3;
 // a commit, or the end of a bare call, is under way. Exclusive: a claim is.
 LOCKTAG key_tag(uint64_t hash);
 // Of (key, epoch, writer). AccessShare: asserted by that claimant. Exclusive: an append
-// of that claimant that compares the end of the log.
+// of that claimant that compares the end of the log, a trim or a change of a value.
 LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant);
+// Of who writes without an epoch. Exclusive: such a writer. Share: a writer who states one,
+// where the mode takes both; neither sees what the other has not committed.
+LOCKTAG unfenced_tag(uint64_t hash);
 // The hash that stands in that tag.
 uint64_t claimant_hash(uint64_t hash, const Claimant& claimant);
 
@@ -35,6 +38,7 @@ void hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 // Waits at most timeout_ms, then 55P03.
 void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms);
+void hold_table_for(Oid table, LOCKMODE mode, int timeout_ms);
 // To the end of the transaction or of the savepoint that it is taken under.
 void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode);
 // Before the end of the transaction.
@@ -44,6 +48,11 @@ void let_go(const LOCKTAG& tag, LOCKMODE mode);
 // Claims of one key come one after another; one that waits ends a session that holds
 // it up and has itself waited for its client for fence.evict_after.
 void lock_for_claim(uint64_t hash);
+// The same at once or not at all, and nobody is ended.
+bool try_lock_for_claim(uint64_t hash);
+// For who writes without an epoch: as a claim, but ends nobody; waits at most
+// fence.commit_wait for each of the locks, then 55P03. The next claim ends it when it is idle.
+void lock_for_unfenced(uint64_t hash);
 
 // Who holds a lock that conflicts with mode, without this transaction.
 struct Holders {

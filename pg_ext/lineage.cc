@@ -129,11 +129,11 @@ Refusal away_refusal(std::string_view ns, const Reason& reason) {
 const Whereabouts& whereabouts() {
   AcceptInvalidationMessages();  // fence_adopt() elsewhere counts from the next call on
   relations();
-  if (known_since == access_generation()) {
+  if (known_since == settings_generation()) {
     return known;
   }
   // Counted before the look: what changes meanwhile is looked at next time.
-  const uint64_t before = access_generation();
+  const uint64_t before = settings_generation();
   Rows rows;
   scan_all(relations().lineage, [&](TupleTableSlot* slot) { rows.add(row_of(slot)); });
   int installs = 0;

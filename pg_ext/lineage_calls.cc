@@ -1,9 +1,8 @@
 // What an administrator says about the state: that it lives in this database from now
 // on (fence_adopt), or that a failover lost nothing (fence_lineage_accept).
-#include "pg_ext/bare_call.h"
-#include "pg_ext/claim.h"
 #include "pg_ext/compat.h"
 #include "pg_ext/lineage.h"
+#include "pg_ext/own_transaction.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/transaction.h"
@@ -39,8 +38,7 @@ Relation lock_lineage() { return open_table(relations().lineage, ShareRowExclusi
 
 // The rest of the call is a transaction that is flushed like a claim.
 void add_row(Relation table, const LineageRow& row) {
-  note_claim();
-  commit_at_once();
+  begin_own_transaction();
   pg_uuid_t install;
   static_assert(sizeof install.data == sizeof row.identity.install, "a UUID has 16 bytes");
   std::memcpy(install.data, row.identity.install, sizeof install.data);

@@ -6,88 +6,49 @@
 #include "pg_ext/access.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/entry_store.h"
-#include "pg_ext/key_lock.h"
-#include "pg_ext/record_store.h"
-#include "pg_ext/relations.h"
-
-extern "C" {
-#include "funcapi.h"
-#include "nodes/execnodes.h"
-}
+#include "pg_ext/rows.h"
+#include "pg_ext/trim_store.h"
+#include "pg_ext/value_store.h"
 
 namespace fence {
 
 namespace {
 
-// The part of a log that a reader sees, as the record in its snapshot says.
-struct Visible {
-  int64_t born = -1;
-  int64_t trimmed = -1;
-  bool deleted = false;
-};
-
-bool in_snapshot(const IndexScan& scan) {
-  return table_tuple_satisfies_snapshot(scan.table(), scan.row(), GetActiveSnapshot());
-}
-
-Visible find_visible(const RecordName& name) {
-  Visible visible;
+// The record as the caller's snapshot has it.
+StoredRecord find_visible(const RecordName& name) {
+  StoredRecord record;
   IndexScan scan(relations().record);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.begin(SnapshotAny);
-  while (scan.next()) {
-    if (in_snapshot(scan)) {
-      const StoredRecord record = record_of(scan.row());
-      visible.born = record.born;
-      visible.trimmed = record.trimmed;
-      visible.deleted = record.state == RecordState::deleted;
-      break;
+  while (!record.exists && scan.next()) {
+    if (scan.in_snapshot()) {
+      record = record_of(scan.row());
     }
   }
   scan.end();
-  return visible;
+  return record;
 }
 
 // Calls take(row of an entry) for each visible entry of idx from..to, ascending, until
-// it answers false.
+// it answers false. Returns up to where the log is trimmed.
 template <typename Take>
-void scan_entries(const RecordName& name, int64_t from, int64_t to, Take take) {
-  const Visible visible = find_visible(name);
-  if (visible.deleted) {
-    return;
+int64_t scan_visible(const RecordName& name, int64_t from, int64_t to, Take take) {
+  const StoredRecord record = find_visible(name);
+  if (!record.lives) {
+    return -1;
   }
-  const int64_t first = from > visible.trimmed ? from : visible.trimmed + 1;
-  IndexScan scan(relations().entry);
-  scan.equal(name.ns);
-  scan.equal(name.key);
-  scan.at_least(first);
-  scan.at_most(to);
-  scan.begin(SnapshotAny);
-  bool more = true;
-  while (more && scan.next()) {
-    CHECK_FOR_INTERRUPTS();
-    if (in_snapshot(scan) && epoch_of_entry(scan.row()) >= visible.born) {
-      more = take(scan.row());
-    }
+  const int64_t trimmed = find_trimmed_in_snapshot(name, record);
+  if (trimmed == greatest_number) {
+    return trimmed;
   }
-  scan.end();
+  const int64_t first = from > trimmed ? from : trimmed + 1;
+  scan_entries(name, first, to, SnapshotAny, [&](const IndexScan& scan) {
+    const bool seen = scan.in_snapshot() && record.counts(epoch_of_entry(scan.row()));
+    return !seen || take(scan.row());
+  });
+  return trimmed;
 }
-
-// The set that a function answers with, filled before it returns.
-class Rows {
- public:
-  explicit Rows(FunctionCallInfo call) {
-    InitMaterializedSRF(call, 0);
-    result_ = reinterpret_cast<ReturnSetInfo*>(call->resultinfo);
-  }
-  void add(Datum* values, bool* nulls) {
-    tuplestore_putvalues(result_->setResult, result_->setDesc, values, nulls);
-  }
-
- private:
-  ReturnSetInfo* result_;
-};
 
 }  // namespace
 
@@ -101,7 +62,7 @@ FENCE_FUNCTION(fence_pg_read) {
   check_may_read(name.ns);
   Rows rows(fcinfo);
   if (left > 0) {
-    scan_entries(name, from, to, [&](TupleTableSlot* row) {
+    scan_visible(name, from, to, [&](TupleTableSlot* row) {
       Datum values[3];
       bool nulls[3] = {};
       read_entry(row, values, nulls);
@@ -117,7 +78,7 @@ FENCE_FUNCTION(fence_pg_entries) {
   const RecordName name = Arguments(fcinfo).record_name();
   Rows rows(fcinfo);
   if (may_read(name.ns)) {
-    scan_entries(name, 0, greatest_number, [&](TupleTableSlot* row) {
+    scan_visible(name, 0, greatest_number, [&](TupleTableSlot* row) {
       Datum values[3];
       bool nulls[3] = {};
       read_entry(row, values, nulls);
@@ -128,7 +89,8 @@ FENCE_FUNCTION(fence_pg_entries) {
   return 0;
 }
 
-// (namespace, key) -> (first_idx, last_idx, length), without looking at payloads.
+// (namespace, key) -> (first_idx, last_idx, length), without looking at payloads. The last
+// idx counts trimmed entries.
 FENCE_FUNCTION(fence_pg_extent) {
   const RecordName name = Arguments(fcinfo).record_name();
   Datum values[3];
@@ -136,7 +98,7 @@ FENCE_FUNCTION(fence_pg_extent) {
   int64_t count = 0;
   Rows rows(fcinfo);
   if (may_read(name.ns)) {
-    scan_entries(name, 0, greatest_number, [&](TupleTableSlot* row) {
+    const int64_t trimmed = scan_visible(name, 0, greatest_number, [&](TupleTableSlot* row) {
       const int64_t idx = idx_of_entry(row);
       if (count++ == 0) {
         values[0] = Int64GetDatum(idx);
@@ -145,45 +107,31 @@ FENCE_FUNCTION(fence_pg_extent) {
       nulls[0] = nulls[1] = false;
       return true;
     });
+    if (count == 0 && trimmed >= 0) {
+      values[1] = Int64GetDatum(trimmed);
+      nulls[1] = false;
+    }
   }
   values[2] = Int64GetDatum(count);
   rows.add(values, nulls);
   return 0;
 }
 
-// () -> (namespace, key, epoch, writer, trimmed, deleted, hash, hash of the owner's lock
-// tag): of the namespaces that the caller may read.
-FENCE_FUNCTION(fence_pg_records) {
+// (namespace, key) -> (name, epoch, value) of the named values.
+FENCE_FUNCTION(fence_pg_values) {
+  const RecordName name = Arguments(fcinfo).record_name();
   Rows rows(fcinfo);
-  Relation table = open_table(relations().record, AccessShareLock);
-  TupleTableSlot* row = table_slot_create(table, nullptr);
-  TableScanDesc scan = table_beginscan(table, SnapshotAny, 0, nullptr);
-  while (table_scan_getnextslot(scan, ForwardScanDirection, row)) {
-    CHECK_FOR_INTERRUPTS();
-    if (!table_tuple_satisfies_snapshot(table, row, GetActiveSnapshot())) {
-      continue;
-    }
-    const StoredRecord record = record_of(row);
-    const RecordName name = name_of(row);
-    if (!may_read(name.ns)) {
-      continue;
-    }
-    const Fingerprint writer = fingerprint(record.writer);
-    const uint64_t owner = claimant_hash(name.hash, {record.epoch, record.writer});
-    Datum values[8] = {text_datum(name.ns),
-                       text_datum(name.key),
-                       Int64GetDatum(record.epoch),
-                       text_datum({writer.text, sizeof writer.text - 1}),
-                       Int64GetDatum(record.trimmed),
-                       BoolGetDatum(record.state == RecordState::deleted),
-                       Int64GetDatum(static_cast<int64_t>(name.hash)),
-                       Int64GetDatum(static_cast<int64_t>(owner))};
-    bool nulls[8] = {};
-    rows.add(values, nulls);
+  const StoredRecord record = find_visible(name);
+  if (record.lives && may_read(name.ns)) {
+    read_values_in_snapshot(
+        name, record,
+        [](void* context, Datum value_name, int64_t epoch, Datum value) {
+          Datum values[3] = {value_name, Int64GetDatum(epoch), value};
+          bool nulls[3] = {false, epoch == unfenced_epoch, false};
+          static_cast<Rows*>(context)->add(values, nulls);
+        },
+        &rows);
   }
-  table_endscan(scan);
-  ExecDropSingleTupleTableSlot(row);
-  table_close(table, AccessShareLock);
   return 0;
 }
 

@@ -31,43 +31,62 @@ enum Column {
   column_born,
   column_timeline,
   column_lineage,
+  column_reset_last,
+  column_published,
   column_count
 };
 static_assert(column_count == record_columns, "as many as the table has");
 
-int64_t number_at(TupleTableSlot* row, Column column) {
-  return DatumGetInt64(row->tts_values[column]);
+// False where the column holds another number of bytes: nobody of ours stored that.
+bool read_16_bytes(TupleTableSlot* row, Column column, unsigned char (&bytes)[16]) {
+  const std::string_view stored = bytes_at(row, column);
+  if (stored.size() != sizeof bytes) {
+    return false;
+  }
+  std::memcpy(bytes, stored.data(), sizeof bytes);
+  return true;
 }
 
-std::string_view text_at(TupleTableSlot* row, Column column) {
-  const auto* packed = DatumGetTextPP(row->tts_values[column]);
-  return {VARDATA_ANY(packed), static_cast<size_t>(VARSIZE_ANY_EXHDR(packed))};
+Datum bytes_datum(const unsigned char (&bytes)[16]) {
+  return text_datum({reinterpret_cast<const char*>(bytes), sizeof bytes});
 }
+
+// Never an epoch: reported as a value that cannot be.
+constexpr int64_t impossible_epoch = -2;
 
 }  // namespace
 
+void begin_life(int64_t epoch, StoredRecord* record) {
+  record->born = epoch;
+  record->trimmed = -1;
+  record->tail_at_claim = -1;
+  record->reset_last = -1;
+}
+
 RecordName name_of(TupleTableSlot* row) {
-  slot_getallattrs(row);
-  return {text_at(row, column_namespace), text_at(row, column_key),
+  return {bytes_at(row, column_namespace), bytes_at(row, column_key),
           static_cast<uint64_t>(number_at(row, column_hash))};
 }
 
 StoredRecord record_of(TupleTableSlot* row) {
-  slot_getallattrs(row);
   StoredRecord record;
-  record.state = row->tts_isnull[column_deleted_at] ? RecordState::live : RecordState::deleted;
+  record.exists = true;
+  record.lives = is_null_at(row, column_deleted_at);
   record.epoch = number_at(row, column_epoch);
   record.tail_at_claim = number_at(row, column_tail_at_claim);
   record.trimmed = number_at(row, column_trimmed);
   record.born = number_at(row, column_born);
-  record.timeline = static_cast<uint32_t>(DatumGetInt32(row->tts_values[column_timeline]));
+  record.timeline = static_cast<uint32_t>(number_at(row, column_timeline));
   record.lineage = number_at(row, column_lineage);
+  record.reset_last = number_at(row, column_reset_last);
   record.row = row->tts_tid;
-  const auto* writer = DatumGetByteaPP(row->tts_values[column_writer]);
-  if (VARSIZE_ANY_EXHDR(writer) == sizeof record.writer.bytes) {
-    std::memcpy(record.writer.bytes, VARDATA_ANY(writer), sizeof record.writer.bytes);
-  } else {
-    record.epoch = -1;  // no writer is that long: reported as what cannot be
+  if (!read_16_bytes(row, column_writer, record.writer.bytes)) {
+    record.epoch = impossible_epoch;
+    std::memset(record.writer.bytes, 0xff, sizeof record.writer.bytes);  // not nobody
+  }
+  Seal published;
+  if (!is_null_at(row, column_published) && read_16_bytes(row, column_published, published.bytes)) {
+    record.published = published;
   }
   return record;
 }
@@ -90,7 +109,9 @@ StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
 }  // namespace
 
 Record StoredRecord::ownership() const {
-  return {state, epoch, writer, state != RecordState::none && !claim_counts(lineage, timeline)};
+  Record record = record_of_row(epoch, writer, !lives);
+  record.outdated = record.state != RecordState::none && !claim_counts(lineage, timeline);
+  return record;
 }
 
 void flush_with_this_transaction() {
@@ -104,7 +125,7 @@ StoredRecord read_record(const RecordName& name, Reading reading) {
   }
   StoredRecord record =
       scan_for(name, layer(Layer::sees_committed) ? SnapshotSelf : GetActiveSnapshot());
-  if (record.state != RecordState::none || reading == Reading::glance) {
+  if (record.exists || reading == Reading::glance) {
     return record;
   }
   // A claim may have moved the row from where the scan still had to come to where it
@@ -132,10 +153,9 @@ void write_record(const RecordName& name, const StoredRecord& record) {
   values[column_key] = text_datum(name.key);
   values[column_hash] = Int64GetDatum(static_cast<int64_t>(name.hash));
   values[column_epoch] = Int64GetDatum(record.epoch);
-  values[column_writer] =
-      text_datum({reinterpret_cast<const char*>(record.writer.bytes), sizeof record.writer.bytes});
+  values[column_writer] = bytes_datum(record.writer.bytes);
   values[column_deleted_at] = TimestampTzGetDatum(GetCurrentTimestamp());
-  nulls[column_deleted_at] = record.state == RecordState::live;
+  nulls[column_deleted_at] = record.lives;
   values[column_tail_at_claim] = Int64GetDatum(record.tail_at_claim);
   values[column_trimmed] = Int64GetDatum(record.trimmed);
   values[column_born] = Int64GetDatum(record.born);
@@ -145,6 +165,11 @@ void write_record(const RecordName& name, const StoredRecord& record) {
       Int32GetDatum(static_cast<int32>(begins ? GetWALInsertionTimeLine() : record.timeline));
   values[column_lineage] =
       Int64GetDatum(begins ? whereabouts().lineage.generation : record.lineage);
+  values[column_reset_last] = Int64GetDatum(record.reset_last);
+  nulls[column_published] = !record.published.known;
+  if (record.published.known) {
+    values[column_published] = bytes_datum(record.published.value.bytes);
+  }
   HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
   // The plain functions of the catalogs: nobody else writes the row while the key is
   // locked, and they do not run the guard triggers, which are against others.

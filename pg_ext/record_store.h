@@ -3,6 +3,7 @@
 #define FENCE_PG_EXT_RECORD_STORE_H
 
 #include "core/ownership.h"
+#include "core/siphash.h"
 #include "pg_ext/record_name.h"
 #include "pg_ext/server.h"
 
@@ -10,19 +11,30 @@ namespace fence {
 
 // One record as it is stored. All idx are -1 where there is none.
 struct StoredRecord {
-  RecordState state = RecordState::none;
-  int64_t epoch = -1;
+  bool exists = false;
+  bool lives = false;  // not deleted
+  int64_t epoch = unfenced_epoch;
   WriterHash writer{};
-  int64_t tail_at_claim = -1;  // greatest idx ever stored when the epoch began
+  int64_t tail_at_claim = -1;  // greatest idx ever stored by others than the owner
   int64_t trimmed = -1;        // up to here the log was trimmed when the epoch began
-  int64_t born = 0;            // first epoch of this life of the key
   int64_t lineage = 0;         // generation when the epoch began; 0: it begins when this is stored
   uint32_t timeline = 0;       // of the server then
+  int64_t born = -1;           // first epoch of this life of the key
+  int64_t reset_last = -1;     // greatest idx ever stored when the epoch was reset
+  Maybe<Seal> published;       // of a deleted key: to where (core/publish.h)
   ItemPointerData row{};
 
   // Whether its claim still counts is judged anew by each call.
   Record ownership() const;
+  // Does what is stored under that epoch belong to this life of the key? What was stored
+  // without an epoch always does: it goes with the life.
+  bool counts(int64_t stored_epoch) const {
+    return stored_epoch == unfenced_epoch || stored_epoch >= born;
+  }
 };
+
+// The key begins a new life under that epoch, with nothing of the earlier one.
+void begin_life(int64_t epoch, StoredRecord* record);
 
 enum class Reading : unsigned char {
   glance,    // "none" may be wrong while a claim is under way; never waits

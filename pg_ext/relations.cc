@@ -4,6 +4,7 @@
 #include "pg_ext/failure.h"
 
 extern "C" {
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
@@ -24,8 +25,8 @@ uint64_t changes = 1;    // of any of them, of roles and rights
 uint64_t looked_up = 0;  // known is right as of that many changes
 
 bool is_ours(Oid relation) {
-  for (const OwnTable* own :
-       {&known.record, &known.entry, &known.access, &known.lineage, &known.install}) {
+  for (const OwnTable* own : {&known.record, &known.entry, &known.trim_mark, &known.value,
+                              &known.ns, &known.access, &known.lineage, &known.install}) {
     if (relation == own->table || relation == own->key) {
       return true;
     }
@@ -69,6 +70,10 @@ const Relations& relations() {
   Relations found;
   found.record = {find("record", schema), find("record_pkey", schema), record_columns};
   found.entry = {find("entry", schema), find("entry_pkey", schema), entry_columns};
+  found.trim_mark = {find("trim_mark", schema), find("trim_mark_pkey", schema), trim_mark_columns};
+  found.value = {find("value", schema), find("value_pkey", schema), value_columns};
+  found.ns = {find("namespace", schema), find("namespace_pkey", schema), namespace_columns};
+  found.record_deleted = find("record_deleted", schema);
   found.access = {find("access", schema), InvalidOid, access_columns};
   found.lineage = {find("lineage", schema), InvalidOid, lineage_columns};
   found.install = {find("install", schema), InvalidOid, install_columns};
@@ -85,16 +90,52 @@ Relation open_table(const OwnTable& own, LOCKMODE lock) {
   return table;
 }
 
-uint64_t access_generation() { return changes; }
+uint64_t settings_generation() { return changes; }
 
 Datum text_datum(std::string_view bytes) {
   return PointerGetDatum(cstring_to_text_with_len(bytes.data(), static_cast<int>(bytes.size())));
+}
+
+int64_t number_at(TupleTableSlot* row, int column) {
+  bool is_null = false;
+  return DatumGetInt64(slot_getattr(row, column + 1, &is_null));
+}
+
+std::string_view bytes_at(TupleTableSlot* row, int column) {
+  bool is_null = false;
+  const auto* packed = DatumGetByteaPP(slot_getattr(row, column + 1, &is_null));
+  return {VARDATA_ANY(packed), static_cast<size_t>(VARSIZE_ANY_EXHDR(packed))};
+}
+
+bool is_null_at(TupleTableSlot* row, int column) { return slot_attisnull(row, column + 1); }
+
+void insert_row(Relation table, Datum* values, bool* nulls) {
+  bool none[MaxHeapAttributeNumber] = {};
+  HeapTuple tuple =
+      heap_form_tuple(RelationGetDescr(table), values, nulls == nullptr ? none : nulls);
+  // The plain functions of the catalogs: they run no trigger.
+  CatalogTupleInsert(table, tuple);
+  CommandCounterIncrement();
+  heap_freetuple(tuple);
+}
+
+bool remove_row(Relation table, const ItemPointerData& row) {
+  TM_FailureData failure;
+  ItemPointerData tid = row;
+  const TM_Result result = table_tuple_delete(table, &tid, GetCurrentCommandId(true), SnapshotSelf,
+                                              InvalidSnapshot, false, &failure, false);
+  return result == TM_Ok || result == TM_SelfModified;
 }
 
 // The index only once the table is locked: it may have been built anew meanwhile.
 IndexScan::IndexScan(const OwnTable& own) : table_(open_table(own, AccessShareLock)) {
   relations();
   index_ = index_open(own.key, AccessShareLock);
+}
+
+IndexScan::IndexScan(const OwnTable& own, Oid index) : table_(open_table(own, AccessShareLock)) {
+  relations();
+  index_ = index_open(index, AccessShareLock);
 }
 
 void IndexScan::add(StrategyNumber strategy, RegProcedure procedure, Oid collation, Datum value) {
@@ -113,6 +154,16 @@ void IndexScan::equal(int64_t number) {
   add(BTEqualStrategyNumber, F_INT8EQ, InvalidOid, Int64GetDatum(number));
 }
 
+void IndexScan::at_least(std::string_view text) {
+  ++column_;
+  add(BTGreaterEqualStrategyNumber, F_TEXT_GE, C_COLLATION_OID, text_datum(text));
+}
+
+void IndexScan::above(std::string_view text) {
+  ++column_;
+  add(BTGreaterStrategyNumber, F_TEXT_GT, C_COLLATION_OID, text_datum(text));
+}
+
 void IndexScan::at_least(int64_t number) {
   ++column_;
   add(BTGreaterEqualStrategyNumber, F_INT8GE, InvalidOid, Int64GetDatum(number));
@@ -128,6 +179,11 @@ void IndexScan::above(int64_t number) {
   add(BTGreaterStrategyNumber, F_INT8GT, InvalidOid, Int64GetDatum(number));
 }
 
+void IndexScan::at_most_time(TimestampTz time) {
+  ++column_;
+  add(BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE, InvalidOid, TimestampTzGetDatum(time));
+}
+
 void IndexScan::begin(Snapshot snapshot) {
   row_ = table_slot_create(table_, nullptr);
   scan_ = compat::begin_index_scan(table_, index_, snapshot, count_);
@@ -137,6 +193,10 @@ void IndexScan::begin(Snapshot snapshot) {
 void IndexScan::rescan() { index_rescan(scan_, keys_, count_, nullptr, 0); }
 
 bool IndexScan::next(ScanDirection direction) { return index_getnext_slot(scan_, direction, row_); }
+
+bool IndexScan::in_snapshot() const {
+  return table_tuple_satisfies_snapshot(table_, row_, GetActiveSnapshot());
+}
 
 void IndexScan::end() {
   index_endscan(scan_);

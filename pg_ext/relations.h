@@ -7,6 +7,10 @@
 #include "pg_ext/record_name.h"
 #include "pg_ext/server.h"
 
+extern "C" {
+#include "utils/timestamp.h"
+}
+
 namespace fence {
 
 // One of them. A library that is older or newer than the tables must not touch them:
@@ -18,15 +22,22 @@ struct OwnTable {
 };
 
 struct Relations {
-  OwnTable record;  // (namespace, key)
-  OwnTable entry;   // (namespace, key, idx, epoch)
+  OwnTable record;     // (namespace, key)
+  OwnTable entry;      // (namespace, key, idx, epoch)
+  OwnTable trim_mark;  // (namespace, key, epoch)
+  OwnTable value;      // (namespace, key, name, epoch)
+  OwnTable ns;         // (namespace)
   OwnTable access;
   OwnTable lineage;
   OwnTable install;
+  Oid record_deleted = InvalidOid;  // the index (namespace, deleted_at) of record
 };
 
-constexpr int record_columns = 11;
+constexpr int record_columns = 13;
 constexpr int entry_columns = 5;
+constexpr int trim_mark_columns = 4;
+constexpr int value_columns = 5;
+constexpr int namespace_columns = 5;
 constexpr int access_columns = 3;
 constexpr int lineage_columns = 6;
 constexpr int install_columns = 1;
@@ -38,9 +49,10 @@ const Relations& relations();
 // ZF012 where it has other columns than this library knows.
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 
-// Rises with each change of fence_internal.access, .lineage and .install, of roles, and of
-// who is member of what.
-uint64_t access_generation();
+// Rises with each change of rights, of roles, of who is member of what, of the rules of
+// namespaces, and of the lineage: what was read of them under another number must be read
+// anew.
+uint64_t settings_generation();
 
 // One scan of an index of Fence's tables, and the row that it stands at. Whoever
 // leaves the scope by an error leaves the rest to the transaction's end.
@@ -48,16 +60,23 @@ class IndexScan {
  public:
   // The first keys columns of the index must equal what add() is given.
   explicit IndexScan(const OwnTable& own);
+  // The same by another index of the table.
+  IndexScan(const OwnTable& own, Oid index);
   void equal(std::string_view text);
   void equal(int64_t number);
+  void at_least(std::string_view text);
+  void above(std::string_view text);
   void at_least(int64_t number);
   void at_most(int64_t number);
   void above(int64_t number);
+  void at_most_time(TimestampTz time);
 
   void begin(Snapshot snapshot);
   bool next(ScanDirection direction = ForwardScanDirection);
   void rescan();
   void end();
+  // Whether the caller's snapshot sees the row; for scans with SnapshotAny.
+  bool in_snapshot() const;
 
   TupleTableSlot* row() const { return row_; }
   Relation table() const { return table_; }
@@ -74,8 +93,21 @@ class IndexScan {
   int column_ = 0;
 };
 
-// A text Datum of these bytes.
+// A text Datum of these bytes; a bytea looks the same.
 Datum text_datum(std::string_view bytes);
+
+// What a column of a row of Fence's own tables holds; column: counted from 0.
+int64_t number_at(TupleTableSlot* row, int column);
+std::string_view bytes_at(TupleTableSlot* row, int column);
+bool is_null_at(TupleTableSlot* row, int column);
+
+// Adds a row, with its index entries and without running triggers: they are against
+// others. nulls may be nullptr. What was added is seen by the next command.
+void insert_row(Relation table, Datum* values, bool* nulls);
+
+// Removes a row that a scan of this transaction sees, unless another transaction that is
+// still open has touched it: then false, at once.
+bool remove_row(Relation table, const ItemPointerData& row);
 
 }  // namespace fence
 

@@ -1,5 +1,6 @@
 #include "pg_ext/transaction.h"
 
+#include "core/append.h"
 #include "core/layer.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/assertions.h"
@@ -7,8 +8,11 @@
 #include "pg_ext/clock.h"
 #include "pg_ext/commit_order.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/namespace_store.h"
 #include "pg_ext/record_store.h"
+#include "pg_ext/relations.h"
 #include "pg_ext/settings.h"
+#include "pg_ext/trim_store.h"
 
 extern "C" {
 #include "utils/guc.h"
@@ -30,6 +34,7 @@ struct State {
   bool claimed = false;
   bool doomed = false;
   Assertions assertions;
+  Assertions unfenced;  // keys that were written to without an epoch
 };
 State state;
 KeptRefusal first_refusal;
@@ -52,13 +57,15 @@ void on_transaction_end(XactEvent event, void*) {
       break;
     case XACT_EVENT_PRE_PREPARE:
       raise_if_doomed();
-      if ((!state.assertions.empty() || state.claimed) && layer(Layer::prepare_check)) {
+      if ((!state.assertions.empty() || !state.unfenced.empty() || state.claimed) &&
+          layer(Layer::prepare_check)) {
         raise_error(not_prepared);
       }
       break;
     default:
       leave_first_place();
       state.assertions.forget();
+      state.unfenced.forget();
       state = State();
       seen_a_transaction_end = true;
       break;
@@ -87,7 +94,23 @@ void watch_transaction() {
 // the session. Then on_transaction_end is not in the list that the server goes through.
 bool may_be_unwatched_commit() { return !seen_a_transaction_end && !runs_a_client_statement(); }
 
-void check_owner_now(const RecordName& name, const Claimant& claimant) {
+// Nobody changes the rules of namespaces any more when this is called.
+void check_mode_now(const RecordName& name, Mode mode) {
+  if (namespace_rule(name.ns).mode != mode && layer(Layer::mode_check)) {
+    raise_error(about(name, reasons::mode_changed));
+  }
+}
+
+void check_not_trimmed(const RecordName& name, const StoredRecord& record,
+                       const Maybe<int64_t>& lowest_stored) {
+  if (lowest_stored.known && layer(Layer::trim_check) &&
+      lowest_stored.value <= find_trimmed_by_others(name, record)) {
+    raise_error(about(name, reasons::below_trim, lowest_stored.value));
+  }
+}
+
+void check_owner_now(const RecordName& name, const Claimant& claimant, const FinalCheck& check) {
+  check_mode_now(name, check.mode);
   const StoredRecord record = read_record(name, Reading::locked);
   const Reason* reason = judge_owner(record.ownership(), claimant);
   if (reason != nullptr) {
@@ -95,7 +118,21 @@ void check_owner_now(const RecordName& name, const Claimant& claimant) {
     log_refusal(refusal);
     raise_error(refusal);
   }
+  check_not_trimmed(name, record, check.lowest_stored);
 }
+
+FinalCheck check_of(const Assertion& assertion) {
+  return {assertion.mode, assertion.lowest_stored, assertion.trims};
+}
+
+// Who trims shuts appends out, which would store below what it trims.
+LOCKMODE commit_lock(bool trims) {
+  return trims && layer(Layer::trim_check) ? ExclusiveLock : ShareLock;
+}
+
+// After the locks of keys: whoever changes a rule waits for who holds this, and that is
+// nobody who still waits for a key.
+void settle_rules() { hold_table_for(relations().ns.table, RowShareLock, settings.commit_wait); }
 
 // Messages of this level go out at once, and a client that reads none would stop the
 // commit while it holds the locks. Until the end of the transaction.
@@ -106,8 +143,8 @@ void mute_chatter() {
   }
 }
 
-// Share on all asserted keys. None is held while another is waited for, so that two
-// commits and two claims of the same keys cannot wait for each other in a circle.
+// Share on all asserted keys (see commit_lock). None is held while another is waited for, so that
+// two commits and two claims of the same keys cannot wait for each other in a circle.
 void lock_assertions() {
   const Assertions& all = state.assertions;
   if (all.empty()) {
@@ -117,16 +154,18 @@ void lock_assertions() {
   const int64_t deadline = monotonic_ms() + settings.commit_wait;
   int held_out_of_order = -1;  // the one that was waited for
   for (int i = 0; i < all.count(); ++i) {
-    if (i == held_out_of_order || try_hold_lock(key_tag(all[i].name.hash), ShareLock)) {
+    if (i == held_out_of_order ||
+        try_hold_lock(key_tag(all[i].name.hash), commit_lock(all[i].trims))) {
       continue;
     }
     for (int j = 0; j < all.count(); ++j) {
       if (j < i || j == held_out_of_order) {
-        let_go(key_tag(all[j].name.hash), ShareLock);
+        let_go(key_tag(all[j].name.hash), commit_lock(all[j].trims));
       }
     }
     const int64_t left = deadline - monotonic_ms();
-    hold_lock_for(key_tag(all[i].name.hash), ShareLock, static_cast<int>(left > 1 ? left : 1));
+    hold_lock_for(key_tag(all[i].name.hash), commit_lock(all[i].trims),
+                  static_cast<int>(left > 1 ? left : 1));
     held_out_of_order = i;
     i = -1;
   }
@@ -139,8 +178,15 @@ void check_at_commit() {
   raise_if_doomed();
   if (layer(Layer::commit_check)) {
     lock_assertions();
+    if (!state.assertions.empty() || !state.unfenced.empty()) {
+      settle_rules();
+    }
     for (int i = 0; i < state.assertions.count(); ++i) {
-      check_owner_now(state.assertions[i].name, state.assertions[i].claimant);
+      const Assertion& one = state.assertions[i];
+      check_owner_now(one.name, one.claimant, check_of(one));
+    }
+    for (int i = 0; i < state.unfenced.count(); ++i) {
+      check_mode_now(state.unfenced[i].name, state.unfenced[i].mode);
     }
   }
   state.committing = true;
@@ -178,7 +224,7 @@ void note_claim() {
   state.claimed = true;
 }
 
-void assert_owner(const RecordName& name, const Claimant& claimant) {
+void assert_owner(const RecordName& name, const Claimant& claimant, Mode mode) {
   const Assertion* earlier = state.assertions.find(name);
   if (earlier != nullptr) {
     const Reason* reason = judge_same_epoch(earlier->claimant.epoch, claimant.epoch);
@@ -196,20 +242,61 @@ void assert_owner(const RecordName& name, const Claimant& claimant) {
   hold_lock(claimant_tag(name.hash, claimant), AccessShareLock);
   hold_lock(key_tag(name.hash), AccessShareLock);
   if (earlier == nullptr) {
-    state.assertions.add(name, claimant, GetCurrentTransactionNestLevel());
+    state.assertions.add(name, claimant, GetCurrentTransactionNestLevel())->mode = mode;
   }
   if (state.committing || may_be_unwatched_commit()) {
     // Another library runs SQL while it commits: our own check is over, or never comes.
-    check_owner_finally(name, claimant);
+    FinalCheck check;
+    check.mode = mode;
+    check_owner_finally(name, claimant, check);
   }
 }
 
-void check_owner_finally(const RecordName& name, const Claimant& claimant) {
+void check_at_commit_too(const RecordName& name, const FinalCheck& check) {
+  Assertion* assertion = state.assertions.find(name);
+  if (assertion == nullptr) {
+    return;
+  }
+  const bool lower =
+      !assertion->lowest_stored.known || check.lowest_stored.value < assertion->lowest_stored.value;
+  if (check.lowest_stored.known && lower) {
+    assertion->lowest_stored = check.lowest_stored;
+  }
+  assertion->trims = assertion->trims || check.trims;
+  if (state.committing || may_be_unwatched_commit()) {
+    check_owner_finally(name, assertion->claimant, check);
+  }
+}
+
+void check_nothing_trimmed(const RecordName& name, const StoredRecord& record) {
+  const Assertion* assertion = state.assertions.find(name);
+  if (assertion != nullptr) {
+    check_not_trimmed(name, record, assertion->lowest_stored);
+  }
+}
+
+void check_owner_finally(const RecordName& name, const Claimant& claimant,
+                         const FinalCheck& check) {
   if (!layer(Layer::bare_check)) {
     return;
   }
-  hold_lock_for(key_tag(name.hash), ShareLock, settings.commit_wait);
-  check_owner_now(name, claimant);
+  hold_lock_for(key_tag(name.hash), commit_lock(check.trims), settings.commit_wait);
+  settle_rules();
+  check_owner_now(name, claimant, check);
+}
+
+void write_without_epoch(const RecordName& name, Mode mode) {
+  if (state.unfenced.find(name) != nullptr) {
+    return;
+  }
+  watch_transaction();
+  lock_for_unfenced(name.hash);
+  // Not of a savepoint: the locks are not, either.
+  state.unfenced.add(name, nobody, 1)->mode = mode;
+  if (state.committing || may_be_unwatched_commit()) {
+    settle_rules();
+    check_mode_now(name, mode);
+  }
 }
 
 }  // namespace fence

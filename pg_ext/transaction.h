@@ -3,9 +3,10 @@
 #ifndef FENCE_PG_EXT_TRANSACTION_H
 #define FENCE_PG_EXT_TRANSACTION_H
 
+#include "core/mode.h"
 #include "core/ownership.h"
 #include "pg_ext/failure.h"
-#include "pg_ext/record_name.h"
+#include "pg_ext/record_store.h"
 
 namespace fence {
 
@@ -28,13 +29,35 @@ void note_claim();
 // Remembers that the claimant's ownership of the key is to be checked again at commit
 // (ZF012 where the transaction used the key under another epoch), and shows it to
 // others by two locks that block nobody. Read the record after it, not before: a
-// claim that comes in between is found by the check at commit.
-void assert_owner(const RecordName& name, const Claimant& claimant);
+// claim that comes in between is found by the check at commit. mode: of the namespace; it
+// has to be the same at commit.
+void assert_owner(const RecordName& name, const Claimant& claimant, Mode mode);
 
-// As above, for a transaction that ends with this very call (see bare_call.h): takes
-// the lock under which a commit stands and reads the record a last time. Nothing may
-// be waited for afterwards.
-void check_owner_finally(const RecordName& name, const Claimant& claimant);
+// What is to be looked at again beside the ownership, when the transaction commits.
+struct FinalCheck {
+  Mode mode = Mode::required;
+  // The lowest idx that was stored: nobody may have trimmed it meanwhile, or the entry would
+  // be acknowledged and gone.
+  Maybe<int64_t> lowest_stored;
+  // The log was trimmed: that comes before or after the commit of an append, not beside it.
+  bool trims = false;
+};
+
+// Adds to what is looked at again for a key that was asserted.
+void check_at_commit_too(const RecordName& name, const FinalCheck& check);
+
+// Raises (ZF013) where this transaction has stored an entry that somebody else has trimmed
+// since.
+void check_nothing_trimmed(const RecordName& name, const StoredRecord& record);
+
+// For a transaction that ends with this very call (see bare_call.h): takes the lock under
+// which a commit stands and reads the record a last time. Nothing may be waited for
+// afterwards.
+void check_owner_finally(const RecordName& name, const Claimant& claimant, const FinalCheck& check);
+
+// A write without an epoch: asserts nothing, but stands alone on its key to the end of the
+// transaction, and the mode must be the same when that commits.
+void write_without_epoch(const RecordName& name, Mode mode);
 
 }  // namespace fence
 

@@ -68,7 +68,13 @@ WRITES = [append_sql("k", 5, 9), append_sql("never", 1, 1), claim_sql("k", 5), c
           f"SELECT fence.fence_check('n', 'k', 5, '{owner(5)}')",
           f"SELECT fence.fence_drain('n', 'k', 5, '{owner(5)}', 0)",
           f"SELECT fence.fence_evict('n', 'k', 5, '{owner(5)}')",
-          "SELECT fence.fence_lineage_accept()"]
+          f"SELECT fence.fenced_delete('n', 'k', 5, '{owner(5)}')",
+          f"SELECT fence.fenced_drop_prefix('n', 'k', 5, '{owner(5)}', 1)",
+          f"SELECT fence.fenced_put('n', 'k', 5, '{owner(5)}', 'name', 'v')",
+          f"SELECT fence.fenced_remove('n', 'k', 5, '{owner(5)}', 'name')",
+          f"SELECT fence.fenced_publish('n', 'new', 5, '{owner(5)}', 'n', 'k', 2)",
+          "SELECT fence.fence_namespace_set('n', 'optional')", "SELECT fence.fence_purge('n', 0)",
+          "SELECT fence.fence_reset('n', 'k', 1)", "SELECT fence.fence_lineage_accept()"]
 
 
 def test_copy_is_read_and_not_written_until_it_is_adopted(server, copy):
@@ -171,6 +177,22 @@ def test_refused_write_in_a_copy_dooms_its_transaction(server, databases):
         assert outcome(connection, claim_sql("k", 9)) == "ZF012"  # that comes first
         connection.execute("ROLLBACK TO s; COMMIT")
         assert connection.execute("TABLE kept").fetchall() == [(2,)]
+
+
+def test_write_without_an_epoch_makes_no_claim_count_again(server, databases):
+    """Given a key whose record such a write changes."""
+    source, target = databases
+    server.sql("SELECT fence.fence_namespace_set('n', 'optional')", database=source)
+    by_template(server, source, target)
+    with psycopg.connect(server.dsn(dbname=target), autocommit=True) as connection:
+        unfenced = "SELECT fence.fenced_append('n', 'k', NULL, NULL, 50, 'p')"
+        assert outcome(connection, unfenced) == "ZF007"
+        assert outcome(connection, "SELECT fence.fence_adopt()") == 2
+        before = rows(server, target)["record"]
+        assert outcome(connection, unfenced) == 50
+        assert rows(server, target)["record"] != before
+        log = Log(connection, "k")
+        assert (log.append(5, 60), log.claim(5), log.claim(6), log.append(6, 60)) == ("ZF007", "ZF007", 50, 60)
 
 
 def test_nothing_to_do_in_an_empty_batch(server, databases):

@@ -10,9 +10,9 @@ SET client_min_messages = warning;
 CREATE EXTENSION fence;
 SET search_path = fence, public;
 INSERT INTO fence_internal.record VALUES
-  ('c', 'negative', 1, -5, decode(repeat('00', 16), 'hex'), NULL, -1, -1, 0, 1, 1),
-  ('c', 'short', 2, 5, '\x00', NULL, -1, -1, 0, 1, 1),
-  ('c', 'long', 3, 5, decode(repeat('00', 17), 'hex'), NULL, -1, -1, 0, 1, 1);
+  ('c', 'negative', 1, -5, decode(repeat('ab', 16), 'hex'), NULL, -1, -1, 0, 1, 1),
+  ('c', 'short', 2, 5, '\xab', NULL, -1, -1, 0, 1, 1),
+  ('c', 'long', 3, 5, decode(repeat('ab', 17), 'hex'), NULL, -1, -1, 0, 1, 1);
 
 -- An epoch below 0: no claim is above it, no append meets it.
 SELECT oplog_metadata_upsert('c', 'negative', 1, :'w1');

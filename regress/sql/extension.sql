@@ -45,14 +45,14 @@ WHERE nspname IN ('fence', 'fence_internal');
 SELECT rolname FROM pg_roles WHERE rolname ~ 'fence';
 
 -- No function runs with its owner's rights, none in a parallel worker. What is not C has
--- a search_path of its own.
+-- a search_path of its own, or was parsed when it was made.
 SELECT p.oid::regprocedure AS security_definer FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.prosecdef;
 SELECT p.oid::regprocedure AS parallel FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.proparallel <> 'u';
 SELECT p.oid::regprocedure AS function, p.proconfig FROM pg_proc AS p, pg_language AS l
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace)
-  AND l.oid = p.prolang AND l.lanname <> 'c'
+  AND l.oid = p.prolang AND l.lanname <> 'c' AND p.prosqlbody IS NULL
 ORDER BY p.proname COLLATE "C";
 
 -- What writes is VOLATILE; what reads sees the snapshot of its caller.
@@ -73,7 +73,7 @@ ORDER BY c.relname COLLATE "C", t.tgname COLLATE "C";
 SELECT t.tgname, t.tgtype, count(*) FROM pg_trigger AS t
 WHERE t.tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'fence_internal'::regnamespace)
 GROUP BY t.tgname, t.tgtype ORDER BY t.tgtype;
-SELECT relname FROM pg_class WHERE relkind NOT IN ('r', 'i') AND relnamespace = 'fence_internal'::regnamespace;
+SELECT relname FROM pg_class WHERE relkind NOT IN ('r', 'i', 'f', 'v') AND relnamespace = 'fence_internal'::regnamespace;
 
 -- A dump takes the rows of all tables but one, which says which database this is. None
 -- of them is forgotten in a crash.

@@ -1,5 +1,5 @@
 -- Fence's tables. The C++ code reads and writes their rows by column number
--- (record_store.cc, entry_store.cc, access.cc): keep the order. All are logged: none
+-- (in the files *_store.cc, and access.cc): keep the order. All are logged: none
 -- of them may be forgotten in a crash.
 
 -- The ownership record of each key. Written by claims and deletes only, in place as far
@@ -16,17 +16,22 @@ CREATE TABLE fence_internal.record(
   born bigint NOT NULL,
   timeline integer NOT NULL,
   lineage bigint NOT NULL,
+  reset_last bigint NOT NULL DEFAULT -1,
+  published bytea,
   PRIMARY KEY (namespace, key)
 ) WITH (fillfactor = 70);
 CREATE INDEX record_hash ON fence_internal.record(hash);
+CREATE INDEX record_deleted ON fence_internal.record(namespace, deleted_at);
 COMMENT ON TABLE fence_internal.record IS 'Ownership record of each key';
 COMMENT ON COLUMN fence_internal.record.hash IS 'Of namespace and key: what stands in lock tags';
-COMMENT ON COLUMN fence_internal.record.epoch IS 'Ownership epoch; of a deleted key its floor';
-COMMENT ON COLUMN fence_internal.record.writer IS 'Hash of the owner, or of who deleted the key';
+COMMENT ON COLUMN fence_internal.record.epoch IS 'Ownership epoch; of a key without owner its floor, -1 if none';
+COMMENT ON COLUMN fence_internal.record.writer IS 'Hash of the owner, or of who deleted the key; zeros: nobody';
 COMMENT ON COLUMN fence_internal.record.deleted_at IS 'NULL while the key lives';
-COMMENT ON COLUMN fence_internal.record.tail_at_claim IS 'Greatest idx ever stored when the epoch began, -1 if none';
+COMMENT ON COLUMN fence_internal.record.tail_at_claim IS 'Greatest idx ever stored by others than the owner of the epoch, -1 if none';
 COMMENT ON COLUMN fence_internal.record.trimmed IS 'Up to here the log was trimmed when the epoch began, -1 if not';
 COMMENT ON COLUMN fence_internal.record.born IS 'First epoch of this life of the key';
+COMMENT ON COLUMN fence_internal.record.reset_last IS 'Greatest idx ever stored when fence_reset lowered the epoch, -1 if never: entries up to there may have any epoch';
+COMMENT ON COLUMN fence_internal.record.published IS 'Checksum of where fenced_publish moved the log of a deleted key';
 COMMENT ON COLUMN fence_internal.record.timeline IS 'Timeline of the server when the epoch began';
 COMMENT ON COLUMN fence_internal.record.lineage IS 'Generation of fence_internal.lineage when the epoch began';
 
@@ -54,9 +59,10 @@ CREATE TABLE fence_internal.trim_mark(
   trimmed bigint NOT NULL,
   PRIMARY KEY (namespace, key, epoch)
 );
-COMMENT ON TABLE fence_internal.trim_mark IS 'Trims under each epoch (later versions)';
+COMMENT ON TABLE fence_internal.trim_mark IS 'Up to which idx each epoch trimmed; a claim notes the greatest in the record';
 
--- Small named values; value is NULL where it was removed.
+-- Small named values; the one of the highest epoch counts, and value is NULL where that
+-- epoch removed it while somebody else's row could not be removed yet.
 CREATE TABLE fence_internal.value(
   namespace text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
@@ -65,7 +71,7 @@ CREATE TABLE fence_internal.value(
   value bytea,
   PRIMARY KEY (namespace, key, name, epoch)
 );
-COMMENT ON TABLE fence_internal.value IS 'Named values of keys (later versions)';
+COMMENT ON TABLE fence_internal.value IS 'Named values of keys';
 
 -- Namespaces that differ from the default: mode required, nothing else.
 CREATE TABLE fence_internal.namespace(
@@ -75,7 +81,7 @@ CREATE TABLE fence_internal.namespace(
   shard_space text COLLATE "C",
   floor bigint NOT NULL
 );
-COMMENT ON TABLE fence_internal.namespace IS 'Modes of namespaces (later versions)';
+COMMENT ON TABLE fence_internal.namespace IS 'Modes of namespaces, and their floors';
 COMMENT ON COLUMN fence_internal.namespace.floor IS 'Highest epoch of keys whose records were purged, -1 if none';
 
 -- Which databases this state has lived in; in force are the rows of the greatest

@@ -1,33 +1,54 @@
 -- What users look at. Each shows the namespaces that the caller may read. They stand on
--- functions, so that a serializable reader makes no good append or claim fail.
+-- functions and a foreign table of Fence's own, so that a serializable reader makes no
+-- good append or claim fail.
 
-CREATE FUNCTION fence_internal.records()
-RETURNS TABLE(namespace text, key text, epoch bigint, writer text, trimmed bigint, deleted boolean, hash bigint, claimant_hash bigint)
-STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_records';
-COMMENT ON FUNCTION fence_internal.records() IS
-'Ownership records with the writer''s fingerprint, and the hashes that stand in the lock tags of the key and of its owner';
+CREATE FUNCTION fence_internal.record_table()
+RETURNS fdw_handler LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_record_table';
+COMMENT ON FUNCTION fence_internal.record_table() IS 'Handler of the foreign table fence_internal.records';
+CREATE FOREIGN DATA WRAPPER fence_records HANDLER fence_internal.record_table NO VALIDATOR;
+COMMENT ON FOREIGN DATA WRAPPER fence_records IS 'Reads Fence''s records of this database; for fence_internal.records only';
+CREATE SERVER fence_records FOREIGN DATA WRAPPER fence_records;
+COMMENT ON SERVER fence_records IS 'This database; for fence_internal.records only';
+CREATE FOREIGN TABLE fence_internal.records(
+  namespace text COLLATE "C",
+  key text COLLATE "C",
+  epoch bigint,
+  writer text,
+  deleted boolean,
+  hash bigint,
+  claimant_hash bigint
+) SERVER fence_records;
+COMMENT ON FOREIGN TABLE fence_internal.records IS
+'Ownership records that the caller may read, with the writer''s fingerprint (NULL: nobody owns the key) and the hashes that stand in the lock tags of the key and of its owner';
 CREATE FUNCTION fence_internal.entries(namespace text, key text)
 RETURNS TABLE(idx bigint, epoch bigint, payload bytea) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_entries';
 COMMENT ON FUNCTION fence_internal.entries(text, text) IS 'All entries of a key, ascending';
 CREATE FUNCTION fence_internal.extent(namespace text, key text)
 RETURNS TABLE(first_idx bigint, last_idx bigint, length bigint) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_extent';
-COMMENT ON FUNCTION fence_internal.extent(text, text) IS 'Where the log of a key begins and ends, and how many entries it has';
+COMMENT ON FUNCTION fence_internal.extent(text, text) IS 'Where the log of a key begins and ends (trimmed entries count), and how many entries it has';
+CREATE FUNCTION fence_internal."values"(namespace text, key text)
+RETURNS TABLE(name text, epoch bigint, value bytea) STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_values';
+COMMENT ON FUNCTION fence_internal."values"(text, text) IS 'The named values of a key';
 
 CREATE VIEW fence.oplog_metadata AS
-SELECT namespace, key, epoch, writer FROM fence_internal.records() WHERE NOT deleted;
+SELECT namespace, key, epoch, writer FROM fence_internal.records WHERE NOT deleted AND writer IS NOT NULL;
 COMMENT ON VIEW fence.oplog_metadata IS 'Who owns each key: epoch and the fingerprint of the writer';
 
 CREATE VIEW fence.oplog_entries AS
 SELECT r.namespace, r.key, e.idx, e.epoch, e.payload
-FROM fence_internal.records() AS r, LATERAL fence_internal.entries(r.namespace, r.key) AS e;
+FROM fence_internal.records AS r, LATERAL fence_internal.entries(r.namespace, r.key) AS e;
 COMMENT ON VIEW fence.oplog_entries IS 'The entries of all logs; name a namespace and key, or use oplog_read';
 
 CREATE VIEW fence.oplog_status AS
-SELECT r.namespace, r.key, r.epoch, r.writer, e.first_idx,
-  nullif(greatest(coalesce(e.last_idx, -1), r.trimmed), -1) AS last_idx, e.length, r.deleted
-FROM fence_internal.records() AS r, LATERAL fence_internal.extent(r.namespace, r.key) AS e;
+SELECT r.namespace, r.key, r.epoch, r.writer, e.first_idx, e.last_idx, e.length, r.deleted
+FROM fence_internal.records AS r, LATERAL fence_internal.extent(r.namespace, r.key) AS e;
 COMMENT ON VIEW fence.oplog_status IS
-'Each key, deleted ones included: owner, first and last idx, number of entries. last_idx counts trimmed entries';
+'Each key, deleted ones included: owner (or floor), first and last idx, number of entries. last_idx counts trimmed entries';
+
+CREATE VIEW fence.fenced_values AS
+SELECT r.namespace, r.key, v.name, v.epoch, v.value
+FROM fence_internal.records AS r, LATERAL fence_internal."values"(r.namespace, r.key) AS v;
+COMMENT ON VIEW fence.fenced_values IS 'The named values of all keys, with the epoch under which each was stored (NULL: unfenced)';
 
 -- 20449 and 20450: tag_key and tag_claimant of key_lock.h.
 CREATE VIEW fence.fence_holders AS
@@ -40,7 +61,7 @@ SELECT l.pid, a.usename AS role, a.application_name, r.namespace, r.key,
   a.xact_start AS since,
   CASE WHEN a.wait_event_type = 'Client' THEN a.state_change END AS idle_since
 FROM pg_catalog.pg_locks AS l
-JOIN fence_internal.records() AS r ON (l.classid::bigint << 32 | l.objid::bigint) = r.hash
+JOIN fence_internal.records AS r ON (l.classid::bigint << 32 | l.objid::bigint) = r.hash
 LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.locktype = 'advisory' AND l.objsubid = 20449 AND l.mode = 'AccessShareLock' AND l.granted
   AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database());

@@ -6,13 +6,18 @@ DECLARE
   grantee regrole := format('%I', role)::regrole;
   reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
     ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
-    ' fence_internal.records(), fence_internal.entries(text, text), fence_internal.extent(text, text),'
+    ' fence.oplog_keys(text, text, text, bigint), fence_internal.may_read(text),'
+    ' fence_internal.entries(text, text), fence_internal.extent(text, text),'
+    ' fence_internal."values"(text, text),'
     ' fence_internal.refusals(), fence_internal.stat()';
   writes text := 'fence.oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.try_oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.oplog_metadata_upsert_many(text, jsonb, text),'
     ' fence.fenced_append(text, text, bigint, text, bigint, bytea),'
     ' fence.fenced_append_many(text, text, bigint, text, bigint[], bytea[], bigint),'
+    ' fence.fenced_drop_prefix(text, text, bigint, text, bigint), fence.fenced_delete(text, text, bigint, text),'
+    ' fence.fenced_put(text, text, bigint, text, text, bytea), fence.fenced_remove(text, text, bigint, text, text),'
+    ' fence.fenced_publish(text, text, bigint, text, text, text, bigint),'
     ' fence.fence_drain(text, text, bigint, text, bigint), fence.fence_evict(text, text, bigint, text)';
 BEGIN
   IF namespace IS NOT NULL AND octet_length(namespace) NOT BETWEEN 1 AND 255 THEN
@@ -28,7 +33,8 @@ BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA fence TO %I', role);
   EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', reads, role);
   EXECUTE format('GRANT SELECT ON fence.oplog_metadata, fence.oplog_entries, fence.oplog_status,'
-    ' fence.fence_holders, fence.fence_refusals, fence.fence_stat TO %I', role);
+    ' fence.fenced_values, fence.fence_namespaces, fence.fence_holders, fence.fence_refusals,'
+    ' fence.fence_stat TO %I', role);
   IF may_write THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);
     -- SELECT for RETURNING; it shows nothing.

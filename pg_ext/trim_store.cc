@@ -1,0 +1,91 @@
+#include "pg_ext/trim_store.h"
+
+#include "pg_ext/relations.h"
+
+extern "C" {
+#include "access/sysattr.h"
+#include "access/transam.h"
+}
+
+namespace fence {
+
+namespace {
+
+// The columns of fence_internal.trim_mark, in its order (sql/pg/20-tables.sql).
+enum Column { column_namespace, column_key, column_epoch, column_trimmed, column_count };
+static_assert(column_count == trim_mark_columns, "as many as the table has");
+
+// Calls take(row) for each mark of the key.
+template <typename Take>
+void scan_marks(const RecordName& name, Snapshot snapshot, Take take) {
+  IndexScan scan(relations().trim_mark);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.begin(snapshot);
+  while (scan.next()) {
+    take(scan);
+  }
+  scan.end();
+}
+
+int64_t greatest(const IndexScan& scan, const StoredRecord& record, int64_t so_far) {
+  const int64_t mark = number_at(scan.row(), column_trimmed);
+  return record.counts(number_at(scan.row(), column_epoch)) && mark > so_far ? mark : so_far;
+}
+
+}  // namespace
+
+int64_t find_trimmed(const RecordName& name, const StoredRecord& record) {
+  int64_t trimmed = record.trimmed;
+  scan_marks(name, SnapshotSelf,
+             [&](const IndexScan& scan) { trimmed = greatest(scan, record, trimmed); });
+  return trimmed;
+}
+
+int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record) {
+  int64_t trimmed = record.trimmed;
+  scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
+    bool is_null = false;
+    const Datum maker = slot_getsysattr(scan.row(), MinTransactionIdAttributeNumber, &is_null);
+    if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(maker))) {
+      trimmed = greatest(scan, record, trimmed);
+    }
+  });
+  return trimmed;
+}
+
+int64_t find_trimmed_in_snapshot(const RecordName& name, const StoredRecord& record) {
+  int64_t trimmed = record.trimmed;
+  scan_marks(name, SnapshotAny, [&](const IndexScan& scan) {
+    if (scan.in_snapshot()) {
+      trimmed = greatest(scan, record, trimmed);
+    }
+  });
+  return trimmed;
+}
+
+bool write_trimmed(const RecordName& name, int64_t epoch, int64_t trimmed) {
+  Relation table = open_table(relations().trim_mark, RowExclusiveLock);
+  bool mine_removed = true;
+  scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
+    const bool mine = number_at(scan.row(), column_epoch) == epoch;
+    const bool removed = remove_row(table, scan.row()->tts_tid);
+    mine_removed = mine_removed && (removed || !mine);
+  });
+  if (mine_removed) {
+    Datum values[column_count] = {text_datum(name.ns), text_datum(name.key), Int64GetDatum(epoch),
+                                  Int64GetDatum(trimmed)};
+    insert_row(table, values, nullptr);
+  }
+  table_close(table, NoLock);
+  return mine_removed;
+}
+
+void remove_trim_marks(const RecordName& name) {
+  Relation table = open_table(relations().trim_mark, RowExclusiveLock);
+  scan_marks(name, SnapshotSelf,
+             [&](const IndexScan& scan) { remove_row(table, scan.row()->tts_tid); });
+  table_close(table, NoLock);
+}
+
+}  // namespace fence

@@ -1,0 +1,153 @@
+#include "pg_ext/value_store.h"
+
+#include <cstring>
+
+#include "core/name.h"
+#include "pg_ext/relations.h"
+
+namespace fence {
+
+namespace {
+
+// The columns of fence_internal.value, in its order (sql/pg/20-tables.sql).
+enum Column { column_namespace, column_key, column_name, column_epoch, column_value, column_count };
+static_assert(column_count == value_columns, "as many as the table has");
+
+// Removes the rows of a scan that has begun. Whether all of epoch went, and all others.
+struct Removed {
+  bool mine = true;
+  bool others = true;
+};
+
+Removed remove_rows(IndexScan* scan, int64_t epoch) {
+  Relation table = open_table(relations().value, RowExclusiveLock);
+  Removed removed;
+  while (scan->next()) {
+    const bool gone = remove_row(table, scan->row()->tts_tid);
+    if (number_at(scan->row(), column_epoch) == epoch) {
+      removed.mine = removed.mine && gone;
+    } else {
+      removed.others = removed.others && gone;
+    }
+  }
+  CommandCounterIncrement();
+  table_close(table, NoLock);
+  return removed;
+}
+
+void add_value(const RecordName& name, int64_t epoch, std::string_view value_name,
+               const std::string_view* value) {
+  Relation table = open_table(relations().value, RowExclusiveLock);
+  Datum values[column_count] = {text_datum(name.ns), text_datum(name.key), text_datum(value_name),
+                                Int64GetDatum(epoch)};
+  bool nulls[column_count] = {};
+  nulls[column_value] = value == nullptr;
+  if (value != nullptr) {
+    values[column_value] = text_datum(*value);
+  }
+  insert_row(table, values, nulls);
+  table_close(table, NoLock);
+}
+
+}  // namespace
+
+StoredValue find_value(const RecordName& name, const StoredRecord& record,
+                       std::string_view value_name) {
+  StoredValue found;
+  IndexScan scan(relations().value);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.equal(value_name);
+  scan.begin(SnapshotSelf);
+  while (scan.next(BackwardScanDirection)) {
+    if (!record.counts(number_at(scan.row(), column_epoch))) {
+      continue;
+    }
+    found.exists = !is_null_at(scan.row(), column_value);
+    found.epoch = number_at(scan.row(), column_epoch);
+    if (found.exists) {
+      found.value = bytes_at(scan.row(), column_value);
+      const Datum copy = text_datum(found.value);  // the row goes with the scan
+      found.value = {VARDATA_ANY(DatumGetPointer(copy)), found.value.size()};
+    }
+    break;
+  }
+  scan.end();
+  return found;
+}
+
+// Whatever stands under the name goes, so that a removed value mostly leaves nothing. Where
+// somebody else is at a row, this epoch says that the value is gone.
+ValueChange write_value(const RecordName& name, int64_t epoch, std::string_view value_name,
+                        const std::string_view* value) {
+  IndexScan scan(relations().value);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.equal(value_name);
+  scan.begin(SnapshotSelf);
+  const Removed removed = remove_rows(&scan, epoch);
+  scan.end();
+  if (!removed.mine) {
+    return ValueChange::busy;
+  }
+  if (value != nullptr || !removed.others) {
+    add_value(name, epoch, value_name, value);
+  }
+  return ValueChange::done;
+}
+
+void remove_values(const RecordName& name) {
+  IndexScan scan(relations().value);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.begin(SnapshotSelf);
+  remove_rows(&scan, unfenced_epoch);
+  scan.end();
+}
+
+void remove_old_values(const RecordName& name, const StoredRecord& record) {
+  Relation table = open_table(relations().value, RowExclusiveLock);
+  IndexScan scan(relations().value);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.begin(SnapshotSelf);
+  while (scan.next()) {
+    if (!record.lives || !record.counts(number_at(scan.row(), column_epoch))) {
+      remove_row(table, scan.row()->tts_tid);
+    }
+  }
+  scan.end();
+  CommandCounterIncrement();
+  table_close(table, NoLock);
+}
+
+// Backwards: of each name the newest epoch comes first.
+void read_values_in_snapshot(const RecordName& name, const StoredRecord& record, TakeValue take,
+                             void* context) {
+  char decided[longest_name];  // the name whose newest row was met
+  size_t decided_size = 0;
+  IndexScan scan(relations().value);
+  scan.equal(name.ns);
+  scan.equal(name.key);
+  scan.begin(SnapshotAny);
+  while (scan.next(BackwardScanDirection)) {
+    CHECK_FOR_INTERRUPTS();
+    if (!scan.in_snapshot() || !record.counts(number_at(scan.row(), column_epoch))) {
+      continue;
+    }
+    const std::string_view value_name = bytes_at(scan.row(), column_name);
+    if (value_name == std::string_view(decided, decided_size) || value_name.size() > longest_name) {
+      continue;
+    }
+    decided_size = value_name.size();
+    std::memcpy(decided, value_name.data(), decided_size);
+    if (!is_null_at(scan.row(), column_value)) {
+      slot_getallattrs(scan.row());
+      take(context, scan.row()->tts_values[column_name], number_at(scan.row(), column_epoch),
+           scan.row()->tts_values[column_value]);
+    }
+  }
+  scan.end();
+}
+
+}  // namespace fence

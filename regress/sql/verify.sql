@@ -1,0 +1,113 @@
+-- fence_verify: each kind of damage is made by hand, past the guards, and named.
+
+\set w1 '11111111-1111-4111-8111-111111111111'
+\set w2 '22222222-2222-4222-8222-222222222222'
+SELECT current_database() AS here \gset
+SET client_min_messages = warning;
+CREATE DATABASE verify_test;
+\c verify_test
+SET client_min_messages = warning;
+CREATE EXTENSION fence;
+SET search_path = fence, fence_internal, public;
+
+-- A database that is used as it should be: nothing, whatever the calls were.
+\o /dev/null
+SELECT oplog_metadata_upsert('v', 'plain', 1, :'w1');
+SELECT fenced_append_many('v', 'plain', 1, :'w1', '{0,1,2,3}', '{a,b,c,d}');
+SELECT fenced_put('v', 'plain', 1, :'w1', 'state', 'x');
+SELECT fenced_drop_prefix('v', 'plain', 1, :'w1', 1);
+SELECT oplog_metadata_upsert('v', 'plain', 2, :'w2');
+SELECT fenced_append('v', 'plain', 2, :'w2', 4, 'e');
+SELECT oplog_metadata_upsert('v', 'reset', 9223372036854775807, :'w1');
+SELECT fenced_append_many('v', 'reset', 9223372036854775807, :'w1', '{1,2}', '{a,b}');
+SELECT fence_reset('v', 'reset', 4);
+SELECT oplog_metadata_upsert('v', 'reset', 5, :'w1');
+SELECT fenced_append('v', 'reset', 5, :'w1', 3, 'c');
+SELECT oplog_metadata_upsert('v', 'deleted', 3, :'w1');
+SELECT fenced_append('v', 'deleted', 3, :'w1', 1, 'a');
+SELECT fenced_delete('v', 'deleted', 3, :'w1');
+SELECT oplog_metadata_upsert('p', 'purged', 7, :'w1');
+SELECT fenced_delete('p', 'purged', 7, :'w1');
+SELECT fence_purge('p', 0);
+SELECT fence_namespace_set('u', 'unfenced');
+SELECT fenced_append('u', 'k', NULL, NULL, 1, 'x');
+\o
+SELECT * FROM fence_verify();
+
+-- What may be as it was meant, and may be not.
+SELECT oplog_metadata_upsert('v', 'steps', 1, :'w1');
+SELECT fenced_append_many('v', 'steps', 1, :'w1', '{100,200,300}', '{a,b,c}');
+SELECT oplog_metadata_upsert('v', 'steps', 2, :'w2');
+SELECT fenced_append('v', 'steps', 2, :'w2', 150, 'd');
+SELECT * FROM fence_verify() ORDER BY problem COLLATE "C";
+SELECT * FROM fence_verify('v', 'plain');
+SELECT * FROM fence_verify('u');
+SELECT fenced_delete('v', 'steps', 2, :'w2');
+
+-- From here on somebody writes past the guards.
+BEGIN;
+ALTER TABLE entry DISABLE TRIGGER guard_rows;
+SELECT * FROM fence_verify();
+DELETE FROM entry WHERE key = 'plain' AND idx = 3;
+INSERT INTO entry VALUES (2, 1, 'v', 'reset', 'twice'), (9, 6, 'v', 'reset', 'ahead'), (-7, 5, 'v', 'reset', 'low'),
+  (1, 1, 'v', 'nobody', 'x'), (5, -3, 'u', 'k', 'x');
+ALTER TABLE entry ENABLE ALWAYS TRIGGER guard_rows;
+SELECT * FROM fence_verify() ORDER BY key COLLATE "C", idx, problem COLLATE "C";
+ROLLBACK;
+
+BEGIN;
+ALTER TABLE entry DISABLE TRIGGER ALL;
+DELETE FROM entry WHERE key = 'plain' AND idx > 2;
+DELETE FROM entry WHERE key = 'reset' AND epoch < 9;
+ALTER TABLE entry ENABLE ALWAYS TRIGGER guard_rows;
+ALTER TABLE entry ENABLE TRIGGER guard_truncate;
+SELECT * FROM fence_verify() ORDER BY key COLLATE "C", object COLLATE "C";
+ROLLBACK;
+
+BEGIN;
+ALTER TABLE record DISABLE TRIGGER USER;
+UPDATE record SET epoch = -1 WHERE key = 'plain';
+UPDATE record SET writer = '\x00' WHERE key = 'reset';
+UPDATE record SET trimmed = -2 WHERE key = 'k';
+UPDATE record SET hash = hash + 1 WHERE key = 'deleted';
+ALTER TABLE record ENABLE ALWAYS TRIGGER guard_rows;
+ALTER TABLE record ENABLE ALWAYS TRIGGER guard_truncate;
+SELECT * FROM fence_verify() ORDER BY key COLLATE "C", object COLLATE "C", problem COLLATE "C";
+ROLLBACK;
+
+BEGIN;
+ALTER TABLE record DISABLE TRIGGER USER;
+ALTER TABLE namespace DISABLE TRIGGER USER;
+DELETE FROM record;
+UPDATE namespace SET floor = -2 WHERE namespace = 'p';
+UPDATE namespace SET mode = 'open' WHERE namespace = 'u';
+ALTER TABLE record ENABLE ALWAYS TRIGGER guard_rows;
+ALTER TABLE record ENABLE ALWAYS TRIGGER guard_truncate;
+ALTER TABLE namespace ENABLE ALWAYS TRIGGER guard_rows;
+ALTER TABLE namespace ENABLE ALWAYS TRIGGER guard_truncate;
+SELECT * FROM fence_verify() ORDER BY namespace COLLATE "C", key COLLATE "C", object COLLATE "C", problem COLLATE "C";
+ROLLBACK;
+
+-- The tables themselves.
+BEGIN;
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$;
+CREATE TRIGGER swallow BEFORE INSERT ON entry FOR EACH ROW EXECUTE FUNCTION nothing();
+CREATE RULE swallow AS ON INSERT TO value DO INSTEAD NOTHING;
+DROP TRIGGER guard_truncate ON record;
+ALTER TABLE trim_mark SET UNLOGGED;
+SELECT * FROM fence_verify() ORDER BY object COLLATE "C";
+ROLLBACK;
+
+-- Nothing of it stayed.
+SELECT * FROM fence_verify();
+
+-- Only administrators look past the rights of namespaces.
+CREATE ROLE verify_writer;
+SELECT fence_grant_writer('verify_writer');
+SET ROLE verify_writer;
+SELECT * FROM fence_verify();
+RESET ROLE;
+
+\c :here
+DROP DATABASE verify_test;
+DROP ROLE verify_writer;

@@ -1,0 +1,119 @@
+-- fence_verify: what stands in Fence's tables and cannot be, or should be looked at. Plain
+-- SQL over the tables, in the caller's snapshot. Nothing here repairs anything.
+
+CREATE FUNCTION fence_internal.record_hash(namespace text, key text)
+RETURNS bigint IMMUTABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_record_hash';
+COMMENT ON FUNCTION fence_internal.record_hash(text, text) IS 'The hash of a record''s name that stands in lock tags';
+
+-- A row says which life of the key it belongs to by its epoch; -1 is of the present one.
+CREATE VIEW fence_internal.live_record AS
+SELECT r.namespace, r.key, r.epoch, r.writer, r.born, r.tail_at_claim, r.reset_last,
+  greatest(r.trimmed, (SELECT max(m.trimmed) FROM fence_internal.trim_mark AS m
+    WHERE m.namespace = r.namespace AND m.key = r.key AND (m.epoch = -1 OR m.epoch >= r.born))) AS trimmed
+FROM fence_internal.record AS r WHERE r.deleted_at IS NULL;
+COMMENT ON VIEW fence_internal.live_record IS 'Records of keys that are not deleted, with up to where their logs are trimmed';
+CREATE VIEW fence_internal.live_entry AS
+SELECT r.namespace, r.key, e.idx, e.epoch, r.epoch AS record_epoch, r.reset_last, r.trimmed
+FROM fence_internal.live_record AS r JOIN fence_internal.entry AS e ON e.namespace = r.namespace AND e.key = r.key
+WHERE e.idx > r.trimmed AND (e.epoch = -1 OR e.epoch >= r.born);
+COMMENT ON VIEW fence_internal.live_entry IS 'Entries that a reader sees';
+
+CREATE FUNCTION fence_internal.verify_triggers()
+RETURNS TABLE(severity text, object text, problem text) STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT 'error', format('trigger %s on fence_internal.%s', wanted.name, c.relname),
+    CASE WHEN t.oid IS NULL THEN 'is missing' ELSE 'is not ENABLE ALWAYS, so some sessions write past it' END
+  FROM pg_catalog.pg_class AS c
+  CROSS JOIN (VALUES ('guard_rows'), ('guard_truncate')) AS wanted(name)
+  LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname = wanted.name
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND t.tgenabled IS DISTINCT FROM 'A'
+  UNION ALL
+  SELECT 'error', format('trigger %I on fence_internal.%I', t.tgname, c.relname), 'is not Fence''s own'
+  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid
+  WHERE c.relnamespace = 'fence_internal'::regnamespace
+    AND t.tgfoid NOT IN ('fence_internal.guard()'::regprocedure, 'fence_internal.guard_access()'::regprocedure)
+  UNION ALL
+  SELECT 'error', format('rule %I on fence_internal.%I', w.rulename, c.relname), 'is not Fence''s own'
+  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_rewrite AS w ON w.ev_class = c.oid
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
+  UNION ALL
+  SELECT 'error', format('table fence_internal.%I', c.relname), 'is not logged: a crash empties it'
+  FROM pg_catalog.pg_class AS c
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND c.relpersistence <> 'p';
+END;
+COMMENT ON FUNCTION fence_internal.verify_triggers() IS 'What fence_verify says of the tables themselves';
+
+CREATE FUNCTION fence_internal.verify_records(namespace text, key text)
+RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT 'error', 'record', p.problem, r.namespace, r.key, NULL::bigint
+  FROM fence_internal.record AS r, LATERAL (
+    SELECT 'its epoch cannot be' WHERE r.epoch < -1 OR (r.epoch = -1 AND r.writer <> '\x00000000000000000000000000000000')
+    UNION ALL SELECT 'its writer cannot be' WHERE octet_length(r.writer) <> 16
+    UNION ALL SELECT 'a mark of its log cannot be' WHERE least(r.tail_at_claim, r.trimmed, r.reset_last) < -1
+    UNION ALL SELECT 'its hash is not that of its name' WHERE r.hash <> fence_internal.record_hash(r.namespace, r.key)
+  ) AS p(problem)
+  WHERE ($1 IS NULL OR r.namespace = $1) AND ($2 IS NULL OR r.key = $2)
+  UNION ALL
+  SELECT 'error', 'record', 'the log ends before the idx that the record says it reached', r.namespace, r.key, r.tail_at_claim
+  FROM fence_internal.live_record AS r
+  WHERE ($1 IS NULL OR r.namespace = $1) AND ($2 IS NULL OR r.key = $2)
+    AND r.tail_at_claim > r.trimmed AND NOT EXISTS (
+      SELECT FROM fence_internal.entry AS e
+      WHERE e.namespace = r.namespace AND e.key = r.key AND e.idx >= r.tail_at_claim AND (e.epoch = -1 OR e.epoch >= r.born))
+  UNION ALL
+  SELECT 'error', 'namespace', CASE WHEN n.floor < -1 THEN 'its floor cannot be' ELSE 'its mode cannot be' END, n.namespace, NULL, NULL
+  FROM fence_internal.namespace AS n
+  WHERE ($1 IS NULL OR n.namespace = $1) AND $2 IS NULL
+    AND (n.floor < -1 OR n.mode NOT IN ('required', 'unfenced', 'optional'))
+  UNION ALL
+  SELECT 'error', o.object, 'has no record', o.namespace, o.key, o.idx
+  FROM (
+    SELECT 'entry' AS object, e.namespace, e.key, min(e.idx) AS idx FROM fence_internal.entry AS e
+    WHERE ($1 IS NULL OR e.namespace = $1) AND ($2 IS NULL OR e.key = $2) GROUP BY e.namespace, e.key
+    UNION ALL SELECT DISTINCT 'value', v.namespace, v.key, NULL::bigint FROM fence_internal.value AS v
+    WHERE ($1 IS NULL OR v.namespace = $1) AND ($2 IS NULL OR v.key = $2)
+    UNION ALL SELECT DISTINCT 'trim mark', m.namespace, m.key, NULL::bigint FROM fence_internal.trim_mark AS m
+    WHERE ($1 IS NULL OR m.namespace = $1) AND ($2 IS NULL OR m.key = $2)
+  ) AS o
+  WHERE NOT EXISTS (SELECT FROM fence_internal.record AS r WHERE r.namespace = o.namespace AND r.key = o.key);
+END;
+COMMENT ON FUNCTION fence_internal.verify_records(text, text) IS 'What fence_verify says of records, and of what has none';
+
+-- Of each kind the first one of a key, so that a log that counts in steps says it once.
+CREATE FUNCTION fence_internal.verify_entries(namespace text, key text)
+RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT p.severity, 'entry', p.problem, e.namespace, e.key, min(p.idx)
+  FROM (
+    SELECT l.namespace, l.key, l.idx, l.epoch, l.record_epoch, l.reset_last,
+      lag(l.idx, 1, CASE WHEN l.trimmed >= 0 THEN l.trimmed END) OVER earlier AS previous_idx,
+      max(l.epoch) FILTER (WHERE l.idx > l.reset_last) OVER earlier AS highest_epoch
+    FROM fence_internal.live_entry AS l
+    WHERE ($1 IS NULL OR l.namespace = $1) AND ($2 IS NULL OR l.key = $2)
+    WINDOW earlier AS (PARTITION BY l.namespace, l.key ORDER BY l.idx, l.epoch)
+  ) AS e, LATERAL (
+    SELECT 'error', 'its epoch is above that of the record', e.idx WHERE e.epoch > e.record_epoch AND e.idx > e.reset_last
+    UNION ALL SELECT 'error', 'its idx is stored twice', e.idx WHERE e.idx = e.previous_idx
+    UNION ALL SELECT 'info', 'nothing stands at this idx, and no trim made the gap', e.previous_idx + 1 WHERE e.idx - 1 > e.previous_idx
+    UNION ALL SELECT 'info', 'its epoch is below that of an earlier idx: a later owner stored there', e.idx
+    WHERE e.epoch <> -1 AND e.epoch < e.highest_epoch AND e.idx > e.reset_last
+  ) AS p(severity, problem, idx)
+  GROUP BY p.severity, p.problem, e.namespace, e.key
+  UNION ALL
+  SELECT 'error', 'entry', 'its idx or epoch cannot be', e.namespace, e.key, min(e.idx)
+  FROM fence_internal.entry AS e
+  WHERE ($1 IS NULL OR e.namespace = $1) AND ($2 IS NULL OR e.key = $2) AND (e.idx < 0 OR e.epoch < -1)
+  GROUP BY e.namespace, e.key;
+END;
+COMMENT ON FUNCTION fence_internal.verify_entries(text, text) IS 'What fence_verify says of entries';
+
+CREATE FUNCTION fence.fence_verify(namespace text DEFAULT NULL, key text DEFAULT NULL)
+RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT t.severity, t.object, t.problem, NULL::text, NULL::text, NULL::bigint FROM fence_internal.verify_triggers() AS t
+  UNION ALL SELECT * FROM fence_internal.verify_records($1, $2)
+  UNION ALL SELECT * FROM fence_internal.verify_entries($1, $2);
+END;
+COMMENT ON FUNCTION fence.fence_verify(text, text) IS
+'What stands in Fence''s tables and cannot be (severity error), or should be looked at (info); NULL: of all namespaces, of all keys. Of each problem the first idx of a key. Reads the caller''s snapshot, takes no lock, changes nothing; for administrators. No row: nothing found';
