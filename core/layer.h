@@ -46,6 +46,8 @@ enum class Layer {
   always_trigger,   // PostgreSQL: session_replication_role does not switch the guards off
   nothing_public,   // PostgreSQL: PUBLIC may call nothing
   dumped,           // PostgreSQL: pg_dump takes the state along
+  home_check,       // PostgreSQL: nothing is written in a copy of a database
+  outdated_check,   // PostgreSQL: claims of before a failover or a copy do not count
 };
 
 #ifdef FENCE_WITHOUT

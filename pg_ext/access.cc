@@ -6,6 +6,7 @@
 #include "core/name.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/compat.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/relations.h"
 
 extern "C" {
@@ -98,24 +99,34 @@ void deny(std::string_view ns, const char* function) {
                   errhidecontext(true)));  // the writer stands in both
 }
 
-}  // namespace
-
-bool may_read(std::string_view ns) { return may(ns, Right::read); }
-
-void check_is_writer(std::string_view ns) {
+void check_right(std::string_view ns) {
   if (!may(ns, Right::write)) {
     deny(ns, "fence_grant_writer");
   }
 }
 
+}  // namespace
+
+bool may_read(std::string_view ns) { return may(ns, Right::read); }
+
+void check_is_writer(std::string_view ns) {
+  check_right(ns);
+  check_home(ns);
+}
+
 void check_may_write(std::string_view ns) {
+  check_rights_to_write(ns);
+  check_home_for_write(ns);
+}
+
+void check_rights_to_write(std::string_view ns) {
   if (XactReadOnly || RecoveryInProgress()) {
     ereport(ERROR, (errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
                     errmsg("cannot execute a fenced write in a read-only transaction"),
                     errhidestmt(true), errhidecontext(true)));  // the writer stands in both
   }
   PreventCommandIfParallelMode("a fenced write");
-  check_is_writer(ns);
+  check_right(ns);
 }
 
 void check_may_read(std::string_view ns) {

@@ -128,7 +128,7 @@ FENCE_FUNCTION(fence_pg_append_many) {
   read_batch(arguments, &append);
   append.expected_last = read_expected_last(arguments, 6);
   if (append.count == 0) {
-    check_may_write(append.owner.name.ns);
+    check_rights_to_write(append.owner.name.ns);
     check_mode(append.owner);
     PG_RETURN_INT64(0);
   }

@@ -1,5 +1,6 @@
 // Questions that change nothing: fence_check, fence_fingerprint.
 #include "pg_ext/access.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/owned_write.h"
 
 extern "C" {
@@ -15,6 +16,7 @@ FENCE_FUNCTION(fence_pg_check) {
   PreventCommandDuringRecovery("fence_check");  // a standby knows what was, not what is
   check_may_read(call.name.ns);
   check_owner_mode(call);
+  check_home(call.name.ns);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {

@@ -6,8 +6,10 @@
 
 #include "core/failpoint.h"
 #include "core/layer.h"
+#include "pg_ext/evidence.h"
 #include "pg_ext/key_content.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/own_transaction.h"
 #include "pg_ext/owned_write.h"
 
@@ -25,6 +27,7 @@ bool judge(const OwnerCall& call, const NamespaceRule& rule, const StoredRecord&
   }
   *refusal = refusal_by(record, call.name, call.claimant, *verdict->refusal);
   refusal->number = floor;
+  note_refusal(*refusal);
   if (!is_refused_claim(*refusal)) {
     raise_error(*refusal);
   }
@@ -39,6 +42,7 @@ void begin_epoch(const Claimant& claimant, const LogEnd& end, StoredRecord* reco
   record->lives = true;
   record->published = Maybe<Seal>();
   record->epoch = claimant.epoch;
+  record->lineage = 0;
   record->writer = claimant.writer;
   record->trimmed = end.trimmed;
   record->tail_at_claim = end.last_ever();
@@ -85,6 +89,9 @@ void lock_all(const OwnerCall* calls, int count) {
 }  // namespace
 
 bool run_claims(const OwnerCall* calls, int count, LastIdx* last, Refusal* refusal) {
+  if (count > 0) {
+    check_home_for_claim(calls[0].name.ns);
+  }
   for (int i = 0; i < count; ++i) {
     ClaimVerdict verdict;
     const NamespaceRule rule = check_owner_mode(calls[i]);

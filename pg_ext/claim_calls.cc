@@ -23,7 +23,7 @@ bool claim_one(FunctionCallInfo fcinfo, LastIdx* last, Refusal* refusal) {
   check_not_doomed();
   Arguments arguments(fcinfo);
   const OwnerCall call = arguments.owner_call();
-  check_may_write(call.name.ns);
+  check_rights_to_write(call.name.ns);
   check_alone(call.name);
   return run_claims(&call, 1, last, refusal);
 }
@@ -153,7 +153,7 @@ FENCE_FUNCTION(fence_pg_claim_many) {
     common.claimant.writer = arguments.writer(2);
     return read_claims(arguments, common);
   }();
-  check_may_write(common.name.ns);
+  check_rights_to_write(common.name.ns);
   RecordName in_namespace;
   in_namespace.ns = common.name.ns;
   check_alone(in_namespace);

@@ -11,6 +11,7 @@ extern "C" {
 #else
 #include "commands/explain.h"
 #endif
+#include "commands/trigger.h"
 #include "libpq/libpq.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"
@@ -84,6 +85,14 @@ inline bool owns_relation(Oid relation, Oid role) {
   return object_ownercheck(RelationRelationId, relation, role);
 #else
   return pg_class_ownercheck(relation, role);
+#endif
+}
+
+inline void enable_trigger_always(Relation table, const char* name, LOCKMODE lock) {
+#if PG_VERSION_NUM >= 160000
+  EnableDisableTrigger(table, name, InvalidOid, TRIGGER_FIRES_ALWAYS, true, false, lock);
+#else
+  EnableDisableTrigger(table, name, TRIGGER_FIRES_ALWAYS, true, lock);
 #endif
 }
 

@@ -1,5 +1,6 @@
 #include "pg_ext/failure.h"
 
+#include "pg_ext/evidence.h"
 #include "pg_ext/settings.h"
 
 extern "C" {
@@ -32,6 +33,7 @@ void render_detail_for_client(const Refusal& refusal, char* text, size_t capacit
 
 // The server copies what it is given, so the texts may lie on the stack.
 [[noreturn]] void raise(Code code, const Texts& texts) {
+  count_error(code);
   ereport(ERROR, (errcode(sqlstate_of(code)), errmsg_internal("%s", texts.message),
                   errdetail_internal("%s", texts.detail), errhint("%s", texts.hint),
                   // The statement holds the writer, which is a secret: not in the log.
@@ -128,6 +130,7 @@ void raise_busy() {
 }
 
 void log_refusal(const Refusal& refusal) {
+  note_refusal(refusal);
   if (!settings.log_refusals) {
     return;
   }

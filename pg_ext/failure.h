@@ -25,8 +25,9 @@ void put_for_client(std::string_view text, TextSink* out);
 // One LOG line about an epoch that an administrator lowered.
 void log_reset(std::string_view ns, std::string_view key, int64_t before, int64_t epoch);
 
-// One LOG line about a refusal of ownership, which survives whatever becomes of the
-// error. Says nothing that lets a reader of the log write as somebody else.
+// One LOG line about a refusal of ownership, and what fence_refusals shows of it: both
+// survive whatever becomes of the error. Says nothing that lets a reader of the log write as
+// somebody else.
 void log_refusal(const Refusal& refusal);
 
 }  // namespace fence

@@ -49,6 +49,10 @@ FENCE_FUNCTION(fence_pg_guard) {
   if (layer(Layer::guard) && !is_restore(trigger)) {
     raise_error(direct_write);
   }
+  const Oid table = RelationGetRelid(trigger->tg_relation);
+  if (table == relations().lineage.table || table == relations().install.table) {
+    CacheInvalidateRelcache(trigger->tg_relation);  // sessions take notice
+  }
   return TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ? row_of(trigger) : PointerGetDatum(nullptr);
 }
 

@@ -1,6 +1,7 @@
 // What this is and how it stands: fence_version, fence_capabilities.
 #include "pg_ext/arguments.h"
 #include "pg_ext/json_text.h"
+#include "pg_ext/lineage.h"
 
 extern "C" {
 #include "utils/guc.h"
@@ -27,9 +28,13 @@ FENCE_FUNCTION(fence_pg_capabilities) {
   json.put_text(GetConfigOption("server_version", false, false));
   json.put(",\"fence_version\":\"" FENCE_VERSION "\",\"format\":");
   json.put_number_or_null(format);
-  json.put(
-      ",\"fencing\":true,\"reason\":null,\"journal_mode\":null,\"grant_flushes\":null,"
-      "\"authorizer\":null,\"defensive\":null}");
+  const Reason* away = whereabouts().away;
+  json.put(",\"fencing\":");
+  json.put(away == nullptr ? "true,\"reason\":null" : "false,\"reason\":");
+  if (away != nullptr) {
+    json.put_text(away->text);
+  }
+  json.put(",\"journal_mode\":null,\"grant_flushes\":null,\"authorizer\":null,\"defensive\":null}");
   PG_RETURN_DATUM(json.as_jsonb());
 }
 

@@ -3,6 +3,7 @@
 #include "core/argument.h"
 #include "pg_ext/key_content.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/namespace_store.h"
 #include "pg_ext/own_transaction.h"
 #include "pg_ext/owned_write.h"
@@ -103,6 +104,7 @@ FENCE_FUNCTION(fence_pg_namespace_set) {
   NamespaceRule rule = read_rule(arguments);
   check_may_administer();
   check_alone(name);
+  check_home(name.ns);
   begin_own_transaction();
   lock_namespace_rules();
   rule.floor = namespace_rule(name.ns).floor;
@@ -120,6 +122,7 @@ FENCE_FUNCTION(fence_pg_purge) {
   const int64_t older_than_ms = arguments.number(1, reasons::bad_age);
   check_may_administer();
   check_alone(name);
+  check_home(name.ns);
   begin_own_transaction();
   int64_t floor = -1;
   const int64_t purged = purge(name.ns, cutoff(older_than_ms), &floor);
@@ -141,6 +144,7 @@ FENCE_FUNCTION(fence_pg_reset) {
   const int64_t epoch = arguments.number(2, reasons::bad_epoch);
   check_may_administer();
   check_alone(name);
+  check_home(name.ns);
   begin_own_transaction();
   lock_for_claim(name.hash);
   StoredRecord record = read_record(name, Reading::locked);

@@ -4,6 +4,7 @@
 
 #include "core/layer.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/settings.h"
 
@@ -75,6 +76,8 @@ StoredRecord record_of(TupleTableSlot* row) {
   record.tail_at_claim = number_at(row, column_tail_at_claim);
   record.trimmed = number_at(row, column_trimmed);
   record.born = number_at(row, column_born);
+  record.timeline = static_cast<uint32_t>(number_at(row, column_timeline));
+  record.lineage = number_at(row, column_lineage);
   record.reset_last = number_at(row, column_reset_last);
   record.row = row->tts_tid;
   if (!read_16_bytes(row, column_writer, record.writer.bytes)) {
@@ -104,6 +107,12 @@ StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
 }
 
 }  // namespace
+
+Record StoredRecord::ownership() const {
+  Record record = record_of_row(epoch, writer, !lives);
+  record.outdated = record.state != RecordState::none && !claim_counts(lineage, timeline);
+  return record;
+}
 
 void flush_with_this_transaction() {
   GetTopTransactionId();  // else there is no commit record, and nothing to flush
@@ -150,8 +159,12 @@ void write_record(const RecordName& name, const StoredRecord& record) {
   values[column_tail_at_claim] = Int64GetDatum(record.tail_at_claim);
   values[column_trimmed] = Int64GetDatum(record.trimmed);
   values[column_born] = Int64GetDatum(record.born);
-  values[column_timeline] = Int32GetDatum(static_cast<int32>(GetWALInsertionTimeLine()));
-  values[column_lineage] = Int64GetDatum(1);
+  // What changes no owner does not make an outdated claim count again.
+  const bool begins = record.lineage == 0;
+  values[column_timeline] =
+      Int32GetDatum(static_cast<int32>(begins ? GetWALInsertionTimeLine() : record.timeline));
+  values[column_lineage] =
+      Int64GetDatum(begins ? whereabouts().lineage.generation : record.lineage);
   values[column_reset_last] = Int64GetDatum(record.reset_last);
   nulls[column_published] = !record.published.known;
   if (record.published.known) {

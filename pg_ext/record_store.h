@@ -17,12 +17,15 @@ struct StoredRecord {
   WriterHash writer{};
   int64_t tail_at_claim = -1;  // greatest idx ever stored by others than the owner
   int64_t trimmed = -1;        // up to here the log was trimmed when the epoch began
+  int64_t lineage = 0;         // generation when the epoch began; 0: it begins when this is stored
+  uint32_t timeline = 0;       // of the server then
   int64_t born = -1;           // first epoch of this life of the key
   int64_t reset_last = -1;     // greatest idx ever stored when the epoch was reset
   Maybe<Seal> published;       // of a deleted key: to where (core/publish.h)
   ItemPointerData row{};
 
-  Record ownership() const { return record_of_row(epoch, writer, !lives); }
+  // Whether its claim still counts is judged anew by each call.
+  Record ownership() const;
   // Does what is stored under that epoch belong to this life of the key? What was stored
   // without an epoch always does: it goes with the life.
   bool counts(int64_t stored_epoch) const {

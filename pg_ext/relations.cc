@@ -25,8 +25,8 @@ uint64_t changes = 1;    // of any of them, of roles and rights
 uint64_t looked_up = 0;  // known is right as of that many changes
 
 bool is_ours(Oid relation) {
-  for (const OwnTable* own :
-       {&known.record, &known.entry, &known.trim_mark, &known.value, &known.ns, &known.access}) {
+  for (const OwnTable* own : {&known.record, &known.entry, &known.trim_mark, &known.value,
+                              &known.ns, &known.access, &known.lineage, &known.install}) {
     if (relation == own->table || relation == own->key) {
       return true;
     }
@@ -75,6 +75,8 @@ const Relations& relations() {
   found.ns = {find("namespace", schema), find("namespace_pkey", schema), namespace_columns};
   found.record_deleted = find("record_deleted", schema);
   found.access = {find("access", schema), InvalidOid, access_columns};
+  found.lineage = {find("lineage", schema), InvalidOid, lineage_columns};
+  found.install = {find("install", schema), InvalidOid, install_columns};
   known = found;
   looked_up = before;
   return known;

@@ -28,6 +28,8 @@ struct Relations {
   OwnTable value;      // (namespace, key, name, epoch)
   OwnTable ns;         // (namespace)
   OwnTable access;
+  OwnTable lineage;
+  OwnTable install;
   Oid record_deleted = InvalidOid;  // the index (namespace, deleted_at) of record
 };
 
@@ -37,6 +39,8 @@ constexpr int trim_mark_columns = 4;
 constexpr int value_columns = 5;
 constexpr int namespace_columns = 5;
 constexpr int access_columns = 3;
+constexpr int lineage_columns = 6;
+constexpr int install_columns = 1;
 
 // Looked up anew after anything about them changed; always the same object. ZF012 where
 // they do not exist.
@@ -45,8 +49,9 @@ const Relations& relations();
 // ZF012 where it has other columns than this library knows.
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 
-// Rises with each change of rights, of roles, of who is member of what, and of the rules of
-// namespaces: what was read of them under another number must be read anew.
+// Rises with each change of rights, of roles, of who is member of what, of the rules of
+// namespaces, and of the lineage: what was read of them under another number must be read
+// anew.
 uint64_t settings_generation();
 
 // One scan of an index of Fence's tables, and the row that it stands at. Whoever

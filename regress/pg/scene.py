@@ -1,6 +1,8 @@
 """A key of its own for each test, with the calls that the tests make of it, and what
 pg_locks says: no test of these measures whether somebody waited."""
 import itertools
+import os
+import signal
 import threading
 import time
 
@@ -36,6 +38,26 @@ def evict(scene, epoch, by):
 def repeat_until(stop, function):
     while not stop.is_set():
         function()
+
+
+def crash(server):
+    """SIGKILL for a session, upon which the server ends all others. It is up again then."""
+    def again():
+        return server.log().count("all server processes terminated; reinitializing")
+
+    def is_up():
+        try:
+            psycopg.connect(server.dsn()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    before = again()
+    victim = psycopg.connect(server.dsn(), autocommit=True)
+    os.kill(victim.info.backend_pid, signal.SIGKILL)
+    wait_until(lambda: again() > before)
+    wait_until(is_up)
+    victim.close()
 
 
 class Background:

@@ -95,6 +95,7 @@ def test_all_is_there_in_another_database(server, databases, restore):
         assert rows(server, target, query) == rows(server, source, query) != []
 
     with psycopg.connect(server.dsn(dbname=target), autocommit=True) as connection:
+        connection.execute("SELECT fence.fence_adopt()")
         # No epoch has fallen, that of a deleted key neither.
         for key, epoch in (("k", 6), ("k", 3), ("deleted", 40), ("deleted", 39)):
             with pytest.raises(psycopg.Error) as refused:
@@ -157,7 +158,8 @@ def test_restore_lowers_nothing_that_is_there(server, databases, options):
 
 
 def test_data_with_triggers_disabled(server, databases):
-    """DOC: pg_restore --disable-triggers goes past the guards, and leaves them weaker (P31)."""
+    """pg_restore --disable-triggers goes past the guards, and leaves them weaker (P31), until
+    the copy is adopted."""
     source, target = databases
     file = server.folder / "dump"
     assert run(server, "pg_dump", "-Fc", "-f", file, source)[0] == 0
@@ -165,9 +167,11 @@ def test_data_with_triggers_disabled(server, databases):
         connection.execute("CREATE EXTENSION fence")
     assert run(server, "pg_restore", "--data-only", "--disable-triggers", "-d", target, file)[0] == 0
     assert rows(server, target, RECORDS) == rows(server, source, RECORDS)
-    states = rows(server, target, "SELECT DISTINCT tgenabled FROM pg_trigger WHERE NOT tgisinternal"
-                                  " AND tgrelid = 'fence_internal.record'::regclass")
-    assert states == [("O",)]
+    states = ("SELECT DISTINCT tgenabled FROM pg_trigger WHERE NOT tgisinternal"
+              " AND tgrelid = 'fence_internal.record'::regclass")
+    assert rows(server, target, states) == [("O",)]
+    server.sql("SELECT fence.fence_adopt()", database=target)
+    assert rows(server, target, states) == [("A",)]
 
 
 # ---- crashes -------------------------------------------------------------------

@@ -35,7 +35,7 @@ COPY entry FROM STDIN;
 INSERT INTO trim_mark VALUES ('guards', 'k', 5, 100);
 INSERT INTO value VALUES ('guards', 'k', 'n', 5, 'v');
 INSERT INTO namespace VALUES ('guards', 'unfenced', true, NULL, -1);
-INSERT INTO lineage SELECT generation + 1, install, system_identifier, database FROM lineage;
+INSERT INTO lineage SELECT generation + 1, install, system_identifier, database, timeline, NULL FROM lineage;
 INSERT INTO install VALUES ('00000000-0000-0000-0000-000000000000');
 DELETE FROM install;
 INSERT INTO access VALUES ('guards_writes', NULL, true);

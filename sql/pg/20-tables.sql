@@ -84,23 +84,30 @@ CREATE TABLE fence_internal.namespace(
 COMMENT ON TABLE fence_internal.namespace IS 'Modes of namespaces, and their floors';
 COMMENT ON COLUMN fence_internal.namespace.floor IS 'Highest epoch of keys whose records were purged, -1 if none';
 
--- Which databases this state has lived in. install is not dumped: a restored copy knows
--- the old one from lineage, and that it is another one now.
+-- Which databases this state has lived in; in force are the rows of the greatest
+-- generation. install is not dumped: a restored copy knows the old one from lineage, and
+-- that it is another one now.
 CREATE TABLE fence_internal.lineage(
   generation bigint NOT NULL,
   install uuid NOT NULL,
   system_identifier bigint NOT NULL,
   database oid NOT NULL,
-  PRIMARY KEY (generation, install)
+  timeline integer NOT NULL,
+  accepted_from integer,
+  PRIMARY KEY (generation, install, timeline)
 );
-COMMENT ON TABLE fence_internal.lineage IS 'Installs that this state has lived in';
+COMMENT ON TABLE fence_internal.lineage IS 'Databases that this state has lived in: fence_adopt and fence_lineage_accept add to it';
+COMMENT ON COLUMN fence_internal.lineage.timeline IS 'Of the server when the row was made';
+COMMENT ON COLUMN fence_internal.lineage.accepted_from IS 'Claims that counted on this timeline count on; NULL: none do';
 CREATE TABLE fence_internal.install(
   install uuid NOT NULL PRIMARY KEY
 );
 COMMENT ON TABLE fence_internal.install IS 'The install of this very database; never dumped';
 WITH made AS (INSERT INTO fence_internal.install VALUES (pg_catalog.gen_random_uuid()) RETURNING install)
 INSERT INTO fence_internal.lineage
-SELECT 1, made.install, system.system_identifier, database.oid
+SELECT 1, made.install, system.system_identifier, database.oid,
+  -- Its first 8 digits are the timeline; what pg_control_checkpoint() says is of the past.
+  pg_catalog.concat('x', pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::bit(32)::integer
 FROM made, pg_catalog.pg_control_system() AS system, pg_catalog.pg_database AS database
 WHERE database.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
 

@@ -8,7 +8,8 @@ DECLARE
     ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
     ' fence.oplog_keys(text, text, text, bigint), fence_internal.may_read(text),'
     ' fence_internal.entries(text, text), fence_internal.extent(text, text),'
-    ' fence_internal."values"(text, text)';
+    ' fence_internal."values"(text, text),'
+    ' fence_internal.refusals(), fence_internal.stat()';
   writes text := 'fence.oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.try_oplog_metadata_upsert(text, text, bigint, text),'
     ' fence.oplog_metadata_upsert_many(text, jsonb, text),'
@@ -32,7 +33,8 @@ BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA fence TO %I', role);
   EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', reads, role);
   EXECUTE format('GRANT SELECT ON fence.oplog_metadata, fence.oplog_entries, fence.oplog_status,'
-    ' fence.fenced_values, fence.fence_namespaces, fence.fence_holders TO %I', role);
+    ' fence.fenced_values, fence.fence_namespaces, fence.fence_holders, fence.fence_refusals,'
+    ' fence.fence_stat TO %I', role);
   IF may_write THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);
     -- SELECT for RETURNING; it shows nothing.
