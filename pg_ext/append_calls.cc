@@ -1,35 +1,22 @@
-// The forms of an append: fenced_append, fenced_append_many, and INSERT INTO
-// fenced_append.
+// The forms of an append: fenced_append, fenced_append_many, and the rows of INSERT INTO
+// fenced_append (append_table.cc).
 #include <cstdlib>
 
 #include "core/argument.h"
 #include "pg_ext/access.h"
-#include "pg_ext/append.h"
+#include "pg_ext/append_table.h"
 #include "pg_ext/owned_write.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/transaction.h"
 
 extern "C" {
-#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "utils/array.h"
 }
 
 namespace fence {
 
 namespace {
-
-const Reason not_a_trigger = {Code::configuration, "this function is the trigger of a view",
-                              "INSERT INTO fence.fenced_append"};
-
-// It takes the columns by number, so on no other relation.
-bool is_on_our_view(const TriggerData* trigger) {
-  const Oid schema = get_namespace_oid("fence", true);
-  return TRIGGER_FIRED_INSTEAD(trigger->tg_event) && TRIGGER_FIRED_BY_INSERT(trigger->tg_event) &&
-         OidIsValid(schema) &&
-         RelationGetRelid(trigger->tg_relation) == get_relname_relid("fenced_append", schema);
-}
 
 void append_one(FunctionCallInfo call, Arguments arguments, NewEntry* entry) {
   check_not_doomed();
@@ -135,22 +122,9 @@ FENCE_FUNCTION(fence_pg_append_many) {
   PG_RETURN_INT64(run_append(fcinfo, append));
 }
 
-// INSTEAD OF INSERT on the view fence.fenced_append: its columns are the arguments.
-FENCE_FUNCTION(fence_pg_append_row) {
-  const auto* trigger =
-      CALLED_AS_TRIGGER(fcinfo) ? reinterpret_cast<const TriggerData*>(fcinfo->context) : nullptr;
-  if (trigger == nullptr || !is_on_our_view(trigger)) {
-    raise_error(not_a_trigger);
-  }
-  constexpr int columns = 6;
-  NullableDatum values[columns];
-  for (int i = 0; i < columns; ++i) {
-    values[i].value = heap_getattr(trigger->tg_trigtuple, i + 1,
-                                   RelationGetDescr(trigger->tg_relation), &values[i].isnull);
-  }
+void append_row(const NullableDatum* values, int count) {
   NewEntry entry;
-  append_one(nullptr, Arguments(values, columns), &entry);
-  PG_RETURN_POINTER(trigger->tg_trigtuple);
+  append_one(nullptr, Arguments(values, count), &entry);
 }
 
 }  // namespace fence

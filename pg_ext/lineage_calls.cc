@@ -60,7 +60,7 @@ void add_row(Relation table, const LineageRow& row) {
 }
 
 // What must fire in every mode of session_replication_role.
-constexpr const char* always_triggers[] = {"guard_rows", "guard_truncate", "append_row"};
+constexpr const char* always_triggers[] = {"guard_rows", "guard_truncate"};
 
 bool is_weak(Relation relation, const char* name) {
   const TriggerDesc* triggers = relation->trigdesc;

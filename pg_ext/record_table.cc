@@ -113,6 +113,9 @@ struct ScanState {
 ScanState* state_of(ForeignScanState* node) { return static_cast<ScanState*>(node->fdw_state); }
 
 void begin_scan(ForeignScanState* node, int flags) {
+  constexpr Oid types[column_count] = {TEXTOID, TEXTOID, INT8OID, TEXTOID,
+                                       BOOLOID, INT8OID, INT8OID};
+  check_column_types(node->ss.ss_currentRelation, types, column_count);
   auto* state = static_cast<ScanState*>(palloc0(sizeof(ScanState)));
   const auto* plan = reinterpret_cast<const ForeignScan*>(node->ss.ps.plan);
   if ((flags & EXEC_FLAG_EXPLAIN_ONLY) == 0) {

@@ -20,6 +20,10 @@ const Reason versions_differ = {
     Code::configuration, "the library and the tables of Fence are of different versions",
     "connect anew; if that does not help, ALTER EXTENSION fence UPDATE"};
 
+const Reason other_columns = {Code::configuration,
+                              "this foreign table is not the one that Fence made",
+                              "use fence.fenced_append and the views of schema fence"};
+
 Relations known;
 uint64_t changes = 1;    // of any of them, of roles and rights
 uint64_t looked_up = 0;  // known is right as of that many changes
@@ -52,6 +56,17 @@ Oid find(const char* name, Oid schema) {
 }
 
 }  // namespace
+
+void check_column_types(Relation table, const Oid* types, int count) {
+  const TupleDesc have = RelationGetDescr(table);
+  bool same = have->natts == count;
+  for (int i = 0; same && i < count; ++i) {
+    same = TupleDescAttr(have, i)->atttypid == types[i];
+  }
+  if (!same) {
+    raise_error(other_columns);
+  }
+}
 
 const Relations& relations() {
   static bool registered = false;

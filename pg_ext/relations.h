@@ -93,6 +93,10 @@ class IndexScan {
   int column_ = 0;
 };
 
+// ZF012 where a foreign table does not have exactly these types of columns: a superuser can
+// make one of his own by Fence's wrappers.
+void check_column_types(Relation table, const Oid* types, int count);
+
 // A text Datum of these bytes; a bytea looks the same.
 Datum text_datum(std::string_view bytes);
 

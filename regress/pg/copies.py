@@ -5,7 +5,7 @@ from scene import Background, owner
 
 TABLES = ("record", "entry", "trim_mark", "value", "namespace", "access")
 WEAK_GUARDS = ("SELECT count(*) FROM pg_trigger WHERE tgenabled <> 'A'"
-               " AND (tgname LIKE 'guard\\_%' OR tgname = 'append_row')")
+               " AND tgname LIKE 'guard\\_%'")
 
 
 def claim_sql(key, epoch, call="oplog_metadata_upsert"):

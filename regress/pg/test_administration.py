@@ -4,12 +4,8 @@ import pytest
 from scene import code_of, owner, wait_until
 
 
-def delete(scene, epoch, key=None, by=None):
-    return scene.ask("SELECT fence.fenced_delete('n', %s, %s, %s)", key or scene.key, epoch,
-                     owner(epoch), by=by)
-
-
-def purge(scene, namespace="n", older_than_ms=0, by=None):
+def purge(scene, namespace, older_than_ms=0, by=None):
+    """Not of namespace n: its floor would rise under the other tests."""
     return scene.ask("SELECT fence.fence_purge(%s, %s)", namespace, older_than_ms, by=by)
 
 
@@ -20,18 +16,24 @@ def reset(scene, epoch, by=None):
 def test_purge_leaves_out_what_an_open_transaction_is_at(scene):
     """A zombie has removed a value and not committed: if it comes back, it must not count in a
     new life of the key."""
-    purge(scene)
-    scene.claim(1)
-    scene.ask("SELECT fence.fenced_put('n', %s, 1, %s, 'v', 'x')", scene.key, owner(1))
+    namespace = scene.key
+
+    def call(name, epoch, *more, by=None):
+        marks = "".join(", %s" for _ in more)
+        return scene.ask(f"SELECT fence.{name}(%s, 'k', %s, %s{marks})", namespace, epoch,
+                         owner(epoch), *more, by=by)
+
+    call("oplog_metadata_upsert", 1)
+    call("fenced_put", 1, "v", b"x")
     zombie = scene.connect()
     zombie.execute("BEGIN")
-    scene.ask("SELECT fence.fenced_remove('n', %s, 1, %s, 'v')", scene.key, owner(1), by=zombie)
-    scene.claim(2)
-    assert delete(scene, 2) == 0
-    assert purge(scene) == 0
+    call("fenced_remove", 1, "v", by=zombie)
+    call("oplog_metadata_upsert", 2)
+    assert call("fenced_delete", 2) == 0
+    assert purge(scene, namespace) == 0
     zombie.execute("ROLLBACK")
-    assert purge(scene) == 1
-    assert scene.ask("SELECT count(*) FROM fence_internal.value WHERE key = %s", scene.key) == 0
+    assert purge(scene, namespace) == 1
+    assert scene.ask("SELECT count(*) FROM fence_internal.value WHERE namespace = %s", namespace) == 0
 
 
 def test_purge_waits_for_no_claim(scene):

@@ -10,7 +10,7 @@ SELECT proname || '(' || pg_get_function_arguments(oid) || ') -> ' || pg_get_fun
 FROM pg_proc WHERE pronamespace = 'fence'::regnamespace ORDER BY proname COLLATE "C";
 SELECT c.relname AS view, string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' ORDER BY a.attnum) AS columns
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
-WHERE c.relnamespace = 'fence'::regnamespace AND c.relkind = 'v'
+WHERE c.relnamespace = 'fence'::regnamespace AND c.relkind IN ('v', 'f')
 GROUP BY c.relname ORDER BY c.relname COLLATE "C";
 
 -- Named arguments, in any order.

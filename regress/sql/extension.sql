@@ -63,11 +63,10 @@ WHERE p.pronamespace = 'fence'::regnamespace AND p.provolatile <> 'v' ORDER BY p
 SELECT relname FROM pg_class
 WHERE relkind = 'S' AND relnamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace);
 
--- Each table has both guards, the view of the bulk form its trigger, and
--- session_replication_role does not switch them off.
+-- Each table has both guards, and session_replication_role does not switch them off.
 SELECT c.relname, t.tgname, t.tgenabled, t.tgfoid::regproc
 FROM pg_class AS c LEFT JOIN pg_trigger AS t ON t.tgrelid = c.oid
-WHERE c.relkind = 'r' AND c.relnamespace = 'fence_internal'::regnamespace OR c.oid = 'fence.fenced_append'::regclass
+WHERE c.relkind = 'r' AND c.relnamespace = 'fence_internal'::regnamespace
 ORDER BY c.relname COLLATE "C", t.tgname COLLATE "C";
 -- Rows: before INSERT, UPDATE and DELETE (31); truncate: before the statement (34).
 SELECT t.tgname, t.tgtype, count(*) FROM pg_trigger AS t

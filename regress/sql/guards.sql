@@ -122,13 +122,13 @@ RESET ROLE;
 -- P50: the trigger functions, called as plain SQL or put on a table of one's own.
 SELECT fence_internal.guard();
 SELECT fence_internal.guard_access();
-SELECT fence_internal.append_row();
+SELECT fence_internal.append_table();
 CREATE TABLE public.guards_own(a int, b int);
 GRANT ALL ON public.guards_own TO guards_plain, guards_writes;
 SET ROLE guards_plain;
 CREATE TRIGGER own BEFORE INSERT ON public.guards_own FOR EACH ROW EXECUTE FUNCTION fence_internal.guard();
 SET ROLE guards_writes;
-CREATE TRIGGER own BEFORE INSERT ON public.guards_own FOR EACH ROW EXECUTE FUNCTION fence_internal.append_row();
+CREATE TRIGGER own BEFORE INSERT ON public.guards_own FOR EACH ROW EXECUTE FUNCTION fence_internal.guard_access();
 RESET ROLE;
 CREATE TRIGGER own BEFORE INSERT ON public.guards_own FOR EACH ROW EXECUTE FUNCTION fence_internal.guard();
 INSERT INTO public.guards_own VALUES (1, 2);
@@ -139,7 +139,14 @@ DROP TRIGGER own ON public.guards_own;
 CREATE TRIGGER own BEFORE TRUNCATE ON public.guards_own FOR EACH STATEMENT EXECUTE FUNCTION fence_internal.guard();
 TRUNCATE public.guards_own;
 DROP TRIGGER own ON public.guards_own;
--- (append_row on such a table: pg/test_objects.py)
+-- A foreign table of one's own by Fence's wrapper takes no rows of other columns.
+CREATE FOREIGN TABLE public.guards_foreign(a int) SERVER fence_appends;
+INSERT INTO public.guards_foreign VALUES (1);
+SELECT * FROM public.guards_foreign;
+DROP FOREIGN TABLE public.guards_foreign;
+CREATE FOREIGN TABLE public.guards_foreign(a int, b text) SERVER fence_records;
+SELECT * FROM public.guards_foreign;
+DROP FOREIGN TABLE public.guards_foreign;
 \set VERBOSITY default
 
 -- P54: row security on Fence's tables is never the fence, and no way round it.

@@ -49,18 +49,23 @@ RETURNS jsonb STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_capabilities';
 COMMENT ON FUNCTION fence.fence_capabilities() IS
 'Engine, versions, format of the tables, and whether this database fences';
 
--- The bulk form: INSERT INTO fence.fenced_append ... VALUES, COPY, INSERT ... SELECT.
-CREATE VIEW fence.fenced_append AS
-SELECT NULL::text AS namespace, NULL::text AS key, NULL::bigint AS epoch, NULL::text AS writer,
-  NULL::bigint AS idx, NULL::bytea AS payload
-WHERE false;
-COMMENT ON VIEW fence.fenced_append IS
+-- The bulk form: INSERT INTO fence.fenced_append ... VALUES, COPY, INSERT ... SELECT. A
+-- foreign table, and not a view with a trigger: session_replication_role would switch the
+-- trigger off, and pg_upgrade cannot make an ALWAYS trigger of a view.
+CREATE FUNCTION fence_internal.append_table()
+RETURNS fdw_handler LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_append_table';
+COMMENT ON FUNCTION fence_internal.append_table() IS 'Handler of the foreign table fence.fenced_append';
+CREATE FOREIGN DATA WRAPPER fence_appends HANDLER fence_internal.append_table NO VALIDATOR;
+COMMENT ON FOREIGN DATA WRAPPER fence_appends IS 'Appends the rows that are inserted; for fence.fenced_append only';
+CREATE SERVER fence_appends FOREIGN DATA WRAPPER fence_appends;
+COMMENT ON SERVER fence_appends IS 'This database; for fence.fenced_append only';
+CREATE FOREIGN TABLE fence.fenced_append(
+  namespace text,
+  key text,
+  epoch bigint,
+  writer text,
+  idx bigint,
+  payload bytea
+) SERVER fence_appends;
+COMMENT ON FOREIGN TABLE fence.fenced_append IS
 'INSERT into it what fenced_append takes: all rows of a statement or none. It shows nothing';
-CREATE FUNCTION fence_internal.append_row() RETURNS trigger
-LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_append_row';
-COMMENT ON FUNCTION fence_internal.append_row() IS 'Trigger: appends the row as fenced_append does';
-CREATE TRIGGER append_row INSTEAD OF INSERT ON fence.fenced_append
-FOR EACH ROW EXECUTE FUNCTION fence_internal.append_row();
--- ALWAYS, or rows would be lost in silence under session_replication_role = replica. ALTER
--- TABLE does not take that for a view.
-UPDATE pg_catalog.pg_trigger SET tgenabled = 'A' WHERE tgrelid OPERATOR(pg_catalog.=) 'fence.fenced_append'::pg_catalog.regclass; -- layer: always_trigger
