@@ -28,7 +28,8 @@ class Append {
   const AppendCall& append_;
   OwnedWrite write_;
   EntryWriter writer_;
-  LogEnd end_;  // for expected_last
+  StoredRecord found_;  // before this call gave the key life
+  LogEnd end_;          // for expected_last
   int64_t trimmed_ = -1;
 };
 
@@ -59,7 +60,7 @@ void Append::check_owner() {
 // the successor's entries must not be taken for a conflict.
 void Append::refuse_entry(const Reason& reason, int64_t number) {
   check_owner();
-  Refusal refusal = refusal_by(write_.record(), append_.owner.name, append_.owner.claimant, reason);
+  Refusal refusal = refusal_by(found_, append_.owner.name, append_.owner.claimant, reason);
   refusal.number = number;
   refuse(refusal);
 }
@@ -101,6 +102,7 @@ bool Append::store(const NewEntry& entry) {
 
 void Append::begin() {
   check_owner();
+  found_ = write_.record();
   if (append_.owner.claimant.unfenced()) {
     write_.give_life();
   }
