@@ -9,6 +9,7 @@
 #include "pg_ext/settings.h"
 
 extern "C" {
+#include "catalog/indexing.h"
 #include "storage/lmgr.h"
 #include "utils/inval.h"
 }
@@ -97,9 +98,6 @@ void lock_namespace_rules() {
 void write_namespace_rule(std::string_view ns, const NamespaceRule& rule) {
   Relation table = open_table(relations().ns, RowExclusiveLock);
   const StoredRule stored = read_rule(ns);
-  if (stored.exists) {
-    remove_row(table, stored.row);
-  }
   Datum values[column_count] = {};
   bool nulls[column_count] = {};
   values[column_namespace] = text_datum(ns);
@@ -107,7 +105,17 @@ void write_namespace_rule(std::string_view ns, const NamespaceRule& rule) {
   values[column_identical_repeat] = BoolGetDatum(rule.identical_repeat);
   nulls[column_shard_space] = true;
   values[column_floor] = Int64GetDatum(rule.floor);
-  insert_row(table, values, nulls);
+  HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+  if (stored.exists) {
+    // On the same page as far as there is room: who reads meanwhile without a lock comes to
+    // the old version first, and never finds none.
+    ItemPointerData row = stored.row;
+    CatalogTupleUpdate(table, &row, tuple);
+  } else {
+    CatalogTupleInsert(table, tuple);
+  }
+  CommandCounterIncrement();
+  heap_freetuple(tuple);
   CacheInvalidateRelcache(table);
   table_close(table, NoLock);
 }

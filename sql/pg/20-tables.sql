@@ -80,7 +80,7 @@ CREATE TABLE fence_internal.namespace(
   identical_repeat boolean NOT NULL,
   shard_space text COLLATE "C",
   floor bigint NOT NULL
-);
+) WITH (fillfactor = 50);
 COMMENT ON TABLE fence_internal.namespace IS 'Modes of namespaces, and their floors';
 COMMENT ON COLUMN fence_internal.namespace.floor IS 'Highest epoch of keys whose records were purged, -1 if none';
 
