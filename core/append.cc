@@ -9,8 +9,10 @@ const Reason other_bytes = {Code::index_conflict, "idx %n is taken by other byte
 const Reason other_epoch = {Code::index_conflict, "idx %n is taken by an entry of another epoch",
                             "the entry there has the same bytes: read the log, it may be what you "
                             "meant to store; else append behind the log's last idx"};
-const Reason below_trim = {Code::index_conflict, "idx %n lies in the trimmed part of the log",
-                           "append behind the log's last idx: a trimmed idx is never stored again"};
+const Reason below_trim = {
+    Code::index_conflict, "idx %n lies in the trimmed part of the log",
+    "if this is a resend, it was stored and trimmed since; else append behind the "
+    "log's last idx"};
 const Reason not_the_last = {Code::index_conflict, "the log ends at idx %n, not where expected",
                              "read the log from the expected idx on, then decide anew"};
 }  // namespace reasons

@@ -72,7 +72,7 @@ const Reason bad_mode = {Code::out_of_range, "there is no such mode",
                          "the modes are required, unfenced and optional"};
 const Reason bad_identical_repeat = {Code::out_of_range,
                                      "identical_repeat is neither true nor false",
-                                     "pass true where the same bytes of any epoch are a repeat"};
+                                     "pass true or false; SQLite takes 1 or 0"};
 const Reason bad_age = {Code::out_of_range, "older_than_ms is not a number in range",
                         "pass for how many milliseconds the keys have been deleted; 0 takes all"};
 

@@ -8,7 +8,7 @@ const Reason epoch_missing = {Code::configuration, "the epoch is NULL, and this 
                               "in mode unfenced or optional"};
 const Reason epoch_unwanted = {
     Code::configuration, "an epoch is given, and the namespace is in mode unfenced",
-    "pass NULL as epoch, or let an administrator set the mode to optional or required"};
+    "pass NULL as epoch, or set the mode to optional or required by fence_namespace_set"};
 const Reason mode_changed = {Code::configuration,
                              "the mode of the namespace was changed while the transaction was open",
                              "do the transaction again"};

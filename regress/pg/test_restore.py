@@ -50,7 +50,7 @@ def make_databases(server):
             claim(source, "n", "max", 2**63 - 1, W1)
             claim(source, "it's \"a\"\ttab\\", "€ 🔒\n", 1, W1)
             append(source, "it's \"a\"\ttab\\", "€ 🔒\n", 1, W1, 0, b"\\.")
-            # As fenced_delete leaves it (a later version).
+            # As fenced_delete leaves it.
             source.execute("INSERT INTO fence_internal.record SELECT namespace, 'deleted', 1, 40, writer,"
                            " now(), -1, -1, 0, timeline, lineage FROM fence_internal.record"
                            " WHERE key = 'k'")

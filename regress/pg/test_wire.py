@@ -61,7 +61,7 @@ def test_rows_of_one_select_are_all_or_none(stale, wire):
         ["columns", *REFUSED]
 
 
-def test_insert_and_copy_into_the_view_report_nothing_before_the_refusal(stale, wire):
+def test_insert_and_copy_into_the_table_report_nothing_before_the_refusal(stale, wire):
     for epoch, told in ((1, REFUSED), (2, ["done INSERT 0 2", "ready I"])):
         values = ", ".join(f"('n', '{stale.key}', {epoch}, '{owner(epoch)}', {idx}, 'p')"
                            for idx in (1, 2))
