@@ -213,10 +213,12 @@ check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, instal
 	$(STEP) install -- scripts/check-install $(BUILD)
 	$(SUMMARY)
 
+# So many servers at once. No test measures a time; a file of tests stays together.
+WORKERS := $(if $(filter 1,$(JOBS)),1,2)
 check-pg: pg  ## the PostgreSQL extension: pg_regress, Python
 	$(BEGIN)
 	$(OWN) regress -- scripts/pg run scripts/pg-regress sql $(HERE)/regress.xml
-	$(OWN) pytest -- $(PYTEST)pytest.xml regress/pg
+	$(OWN) pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile regress/pg
 	$(SUMMARY)
 
 check-isolation: pg  ## sessions interleaved in a given order
