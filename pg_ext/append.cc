@@ -20,7 +20,8 @@ class Append {
   bool all_stored() const;
   void check_owner();
   [[noreturn]] void refuse_entry(const Reason& reason, int64_t number);
-  EntryVerdict judge_place(const NewEntry& entry) const;
+  int64_t trimmed();
+  EntryVerdict judge_place(const NewEntry& entry);
   bool store(const NewEntry& entry);
   void begin();
   void end(int64_t stored);
@@ -28,9 +29,9 @@ class Append {
   const AppendCall& append_;
   OwnedWrite write_;
   EntryWriter writer_;
-  StoredRecord found_;  // before this call gave the key life
-  LogEnd end_;          // for expected_last
-  int64_t trimmed_ = -1;
+  StoredRecord found_;      // before this call gave the key life
+  LogEnd end_;              // for expected_last
+  Maybe<int64_t> trimmed_;  // looked up when it is asked for
 };
 
 bool Append::all_stored() const {
@@ -65,14 +66,23 @@ void Append::refuse_entry(const Reason& reason, int64_t number) {
   refuse(refusal);
 }
 
+int64_t Append::trimmed() {
+  if (!trimmed_.known) {
+    trimmed_ = write_.trimmed();
+  }
+  return trimmed_.value;
+}
+
 // Up to the record's tail entries of others may stand, which the unique key does not know
 // as conflicts. Nothing of them can appear later. Who writes without an epoch stands alone
 // on the key, and looks everywhere.
-EntryVerdict Append::judge_place(const NewEntry& entry) const {
+// A bare call is asked about trims at its end: behind the tail that is soon enough.
+EntryVerdict Append::judge_place(const NewEntry& entry) {
   const StoredRecord& record = write_.record();
-  LogEnd end{record.tail_at_claim, trimmed_};
-  if (append_.owner.claimant.unfenced()) {
-    end.last = entry.idx;
+  LogEnd end;
+  end.last = append_.owner.claimant.unfenced() ? entry.idx : record.tail_at_claim;
+  if (!write_.is_bare() || place_matters(entry.idx, end)) {
+    end.trimmed = trimmed();
   }
   Place place;
   if (place_matters(entry.idx, end)) {
@@ -94,6 +104,9 @@ bool Append::store(const NewEntry& entry) {
   if (result.waited) {
     check_owner();
   }
+  if (result.outcome != EntryWriter::Outcome::stored && entry.idx <= trimmed()) {
+    refuse_entry(reasons::below_trim, entry.idx);  // a row that a trim could not remove
+  }
   if (result.outcome == EntryWriter::Outcome::other_bytes) {
     refuse_entry(reasons::other_bytes, entry.idx);
   }
@@ -110,7 +123,6 @@ void Append::begin() {
     write_.exclude_other_sessions();
     end_ = write_.find_end();
   }
-  trimmed_ = write_.trimmed();
 }
 
 void Append::end(int64_t stored) {

@@ -35,6 +35,8 @@ class OwnedWrite {
   // The same, and refuses with what a detail can say.
   void check_owner();
 
+  // Whether it is all that its transaction does.
+  bool is_bare() const { return bare_; }
   const OwnerCall& owner() const { return owner_; }
   const NamespaceRule& rule() const { return rule_; }
   // Of what was judged last.

@@ -101,11 +101,13 @@ void check_mode_now(const RecordName& name, Mode mode) {
   }
 }
 
-void check_not_trimmed(const RecordName& name, const StoredRecord& record,
+void check_not_trimmed(const RecordName& name, const StoredRecord& record, const Claimant& claimant,
                        const Maybe<int64_t>& lowest_stored) {
   if (lowest_stored.known && layer(Layer::trim_check) &&
       lowest_stored.value <= find_trimmed_by_others(name, record)) {
-    raise_error(about(name, reasons::below_trim, lowest_stored.value));
+    Refusal refusal = refusal_by(record, name, claimant, reasons::below_trim);
+    refusal.number = lowest_stored.value;
+    raise_error(refusal);
   }
 }
 
@@ -118,7 +120,7 @@ void check_owner_now(const RecordName& name, const Claimant& claimant, const Fin
     log_refusal(refusal);
     raise_error(refusal);
   }
-  check_not_trimmed(name, record, check.lowest_stored);
+  check_not_trimmed(name, record, claimant, check.lowest_stored);
 }
 
 FinalCheck check_of(const Assertion& assertion) {
@@ -271,7 +273,7 @@ void check_at_commit_too(const RecordName& name, const FinalCheck& check) {
 void check_nothing_trimmed(const RecordName& name, const StoredRecord& record) {
   const Assertion* assertion = state.assertions.find(name);
   if (assertion != nullptr) {
-    check_not_trimmed(name, record, assertion->lowest_stored);
+    check_not_trimmed(name, record, assertion->claimant, assertion->lowest_stored);
   }
 }
 
