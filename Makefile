@@ -277,7 +277,7 @@ check-majors-headers:  ## pg_ext/ against the headers of PostgreSQL 17 and 18, a
 	$(SUMMARY)
 
 SANITIZE := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1
+sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1 --gtest_filter=-Scale.*
 # A server that was not built for it does not start under AddressSanitizer.
 UBSAN := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
 check-sanitize:  ## the tests under AddressSanitizer and UBSan; PostgreSQL's under UBSan
@@ -294,7 +294,7 @@ VALGRIND := valgrind --quiet --error-exitcode=1 --leak-check=full \
   --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect
 check-valgrind: sqlite tests  ## the C++ tests of the extension under valgrind
 	$(BEGIN)
-	$(STEP) --timeout 2400 sqlite -- $(VALGRIND) $(BUILD)/regress/sqlite --gtest_brief=1
+	$(STEP) --timeout 2400 sqlite -- $(VALGRIND) $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_filter=-Scale.*
 	$(STEP) --timeout 2400 attack -- $(VALGRIND) $(BUILD)/regress/attack --gtest_brief=1
 	$(SUMMARY)
 

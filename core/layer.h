@@ -36,6 +36,7 @@ enum class Layer {
   durable_claim,    // a claim is flushed whatever the settings say of others
   mode_check,       // a write states an epoch, or none, as the namespace's mode says
   trim_check,       // nothing is stored below a trim
+  generation,       // a file that is older than min_generation is refused
   floor_check,      // a purged key is claimed above the floor of its namespace only
   commit_check,     // PostgreSQL: ownership is judged again when the transaction commits
   bare_check,       // PostgreSQL: a call alone in its transaction is judged at its end

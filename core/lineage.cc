@@ -2,7 +2,17 @@
 
 #include <cstring>
 
+#include "core/layer.h"
+
 namespace fence {
+
+namespace reasons {
+const Reason older_file = {
+    Code::lineage_changed,
+    "the file is of generation %n, older than the min_generation of this connection",
+    "it went back in time, and whoever writes to it now may be an old owner: put the newest copy "
+    "back; to go on from this state, lower min_generation and claim the keys at higher epochs"};
+}  // namespace reasons
 
 namespace reasons {
 const Reason foreign_database = {
@@ -58,6 +68,10 @@ bool is_in_force(const Lineage& lineage, uint32_t current, int64_t generation,
     current = row->accepted_from;
   }
   return true;
+}
+
+const Reason* judge_generation(int64_t generation, int64_t least) noexcept {
+  return layer(Layer::generation) && generation < least ? &reasons::older_file : nullptr;
 }
 
 bool knows_timeline(const Lineage& lineage, uint32_t timeline) noexcept {

@@ -49,6 +49,15 @@ bool is_in_force(const Lineage& lineage, uint32_t current, int64_t generation,
 // Is there anything to accept: does no row know the timeline yet?
 bool knows_timeline(const Lineage& lineage, uint32_t timeline) noexcept;
 
+// SQLite: a file cannot see that it went back in time, but the application can. It keeps
+// the generation that fence_anchor answered elsewhere, and states it: is the file at least
+// of that generation? Returns nullptr when it is.
+const Reason* judge_generation(int64_t generation, int64_t least) noexcept;
+
+namespace reasons {
+extern const Reason older_file;  // %n: the generation of the file
+}  // namespace reasons
+
 namespace reasons {
 extern const Reason foreign_database;
 extern const Reason parent_unknown;  // %n: the timeline

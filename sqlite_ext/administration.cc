@@ -1,7 +1,10 @@
 // fence_purge, which forgets deleted keys, and fence_reset, which lowers an epoch.
 #include "core/argument.h"
+#include "core/name.h"
 #include "sqlite_ext/arguments.h"
+#include "sqlite_ext/bytes.h"
 #include "sqlite_ext/clock.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/log_store.h"
 #include "sqlite_ext/own_transaction.h"
@@ -11,24 +14,32 @@ namespace fence {
 
 namespace {
 
+struct PurgeCall {
+  std::string_view ns;
+  int64_t age = 0;
+  int64_t before = 0;                   // keys deleted after that time stay
+  char refused_key[longest_name] = {};  // for a failure, which outlives the row it is from
+};
+
 // Does something with each key that may be purged.
 template <typename Do>
-bool for_each_purgeable(Connection* connection, std::string_view ns, int64_t before, Do act,
+bool for_each_purgeable(Connection* connection, PurgeCall* call, Do act,
                         Failure* failure) noexcept {
   Use use(connection, Sql::purgeable);
   if (use.ready()) {
-    bind_field(use.get(), 1, text_field(ns));
-    bind_field(use.get(), 2, integer_field(before));
+    bind_field(use.get(), 1, text_field(call->ns));
+    bind_field(use.get(), 2, integer_field(call->before));
     bind_field(use.get(), 3, integer_field(most_purged));
   }
   while (use.step()) {
-    LogName name{ns, {}};
+    LogName name{call->ns, {}};
     if (!read_text(use.get(), 0, &name.key)) {
       failure->refuse(reasons::corrupt_record);
       return false;
     }
     if (!act(name)) {
-      failure->name_key(ns, name.key);
+      const std::string_view key = beginning_of(name.key, sizeof call->refused_key);
+      failure->name_key(call->ns, copy_bytes(key, call->refused_key));
       return false;
     }
   }
@@ -40,8 +51,8 @@ bool for_each_purgeable(Connection* connection, std::string_view ns, int64_t bef
 
 // The namespace with the floors of those keys. Each record is read as for a claim: a
 // floor that somebody else has lowered must not pass on.
-bool merge_floors(Connection* connection, std::string_view ns, int64_t before,
-                  NamespaceState* state, int64_t* count, Failure* failure) noexcept {
+bool merge_floors(Connection* connection, PurgeCall* call, NamespaceState* state, int64_t* count,
+                  Failure* failure) noexcept {
   const auto merge = [&](const LogName& name) {
     OwnerCall key;
     key.name = name;
@@ -53,12 +64,14 @@ bool merge_floors(Connection* connection, std::string_view ns, int64_t before,
     ++*count;
     return true;
   };
-  return read_namespace(connection, ns, state, failure) &&
-         for_each_purgeable(connection, ns, before, merge, failure);
+  return read_namespace(connection, call->ns, state, failure) &&
+         check_generation(connection, state->generation, failure) &&
+         for_each_purgeable(connection, call, merge, failure);
 }
 
-bool purge_locked(Connection* connection, std::string_view ns, int64_t before, int64_t* count,
+bool purge_locked(Connection* connection, PurgeCall* call, int64_t* count,
                   Failure* failure) noexcept {
+  call->before = now_ms() - call->age;
   const auto remove = [&](const LogName& name) {
     Row row;
     row.kind = "record gone";
@@ -67,11 +80,11 @@ bool purge_locked(Connection* connection, std::string_view ns, int64_t before, i
     return write_row(connection, Sql::delete_record, row, failure);
   };
   NamespaceState state;
-  if (!merge_floors(connection, ns, before, &state, count, failure)) {
+  if (!merge_floors(connection, call, &state, count, failure)) {
     return false;
   }
-  return *count == 0 || (store_namespace(connection, ns, &state, failure) &&
-                         for_each_purgeable(connection, ns, before, remove, failure));
+  return *count == 0 || (store_namespace(connection, call->ns, &state, failure) &&
+                         for_each_purgeable(connection, call, remove, failure));
 }
 
 // What stands there is lowered to epoch; *before: what it was.
@@ -108,19 +121,18 @@ void log_reset(const LogName& name, int64_t before, int64_t epoch) noexcept {
 // (namespace, older_than_ms)
 void fence_purge(sqlite3_context* context, int, sqlite3_value** values) {
   Connection* connection = connection_of(context);
-  std::string_view ns;
-  int64_t age = 0;
+  PurgeCall call;
   int64_t count = 0;
   Failure failure;
   const CallScope scope(connection, &failure);
   const auto write = [&](WriteProgress*, Failure* refused) {
-    return purge_locked(connection, ns, now_ms() - age, &count, refused);
+    return purge_locked(connection, &call, &count, refused);
   };
-  if (!scope.entered() || !read_name(values[0], reasons::bad_namespace, &ns, &failure) ||
-      !read_number(values[1], reasons::bad_age, &age, &failure) ||
+  if (!scope.entered() || !read_name(values[0], reasons::bad_namespace, &call.ns, &failure) ||
+      !read_number(values[1], reasons::bad_age, &call.age, &failure) ||
       !run_alone(connection, write, &failure)) {
     if (failure.refusal().ns.empty()) {
-      failure.name_key(ns, {});
+      failure.name_key(call.ns, {});
     }
     failure.raise(context);
     return;

@@ -158,8 +158,8 @@ bool append_one(Connection* connection, sqlite3_value** values, NewEntry* entry,
 }
 
 bool run_empty_append(Connection* connection, const AppendCall& call, Failure* failure) noexcept {
-  const bool passed = check_storage(connection, failure) &&
-                      check_mode(connection, call.owner, judge_mode, failure);
+  const bool passed =
+      check_storage(connection, failure) && check_mode(connection, call.owner, judge_mode, failure);
   failure->name_key(call.owner.name.ns, call.owner.name.key);
   return passed;
 }

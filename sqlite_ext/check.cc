@@ -46,7 +46,7 @@ void fence_check(sqlite3_context* context, int, sqlite3_value** values) {
   Connection* connection = connection_of(context);
   OwnerCall call;
   Failure failure;
-  const CallScope scope(connection, &failure);
+  const CallScope scope(connection, &failure, WhenDoomed::refused, Intent::asks);
   if (!scope.entered() || !read_owner_call(values, &call, &failure) ||
       !check_owner(connection, call, &failure)) {
     failure.name_key(call.name.ns, call.name.key);

@@ -1,9 +1,10 @@
-// fence_config(name) and fence_config(name, value): two switches of this
-// connection, and the settings that are kept in the file.
+// fence_config(name) and fence_config(name, value): three settings of this
+// connection, and those that are kept in the file.
 #include "core/argument.h"
 #include "core/setting.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/authorizer.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/write_scope.h"
 
@@ -63,7 +64,9 @@ bool write_stored(Connection* connection, const SettingRule& rule, int64_t value
   const auto judge = [](Failure*) { return true; };
   const auto write = [&](WriteProgress*, Failure* failed) {
     StoredSetting before;
-    if (!check_installed(connection, failed) || !read_stored(connection, rule, &before, failed)) {
+    Control control;
+    if (!read_control(connection, &control, failed) ||
+        !read_stored(connection, rule, &before, failed)) {
       return false;
     }
     Row row;
@@ -94,6 +97,14 @@ bool switch_slot(Connection* connection, const int64_t* value, int64_t* now) noe
   return true;
 }
 
+bool set_min_generation(Connection* connection, const int64_t* value, int64_t* now) noexcept {
+  if (value != nullptr) {
+    connection->min_generation = *value;
+  }
+  *now = connection->min_generation;
+  return true;
+}
+
 bool configure(Connection* connection, std::string_view name, const int64_t* value, int64_t* now,
                Failure* failure) noexcept {
   const bool is_authorizer = name == "authorizer";
@@ -103,6 +114,9 @@ bool configure(Connection* connection, std::string_view name, const int64_t* val
     }
     return is_authorizer ? switch_slot(connection, value, now)
                          : switch_defensive(connection, value, now);
+  }
+  if (name == "min_generation") {
+    return set_min_generation(connection, value, now);
   }
   const SettingRule* rule = find_setting(name);
   if (rule == nullptr) {

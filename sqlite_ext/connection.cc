@@ -23,8 +23,11 @@ void release_connection(void* connection) noexcept {
   }
 }
 
-CallScope::CallScope(Connection* connection, Failure* failure, WhenDoomed when_doomed) noexcept
+CallScope::CallScope(Connection* connection, Failure* failure, WhenDoomed when_doomed,
+                     Intent intent) noexcept
     : connection_(connection),
+      failure_(failure),
+      intent_(intent),
       marked_(!connection->in_call),
       last_rowid_(sqlite3_last_insert_rowid(connection->db)) {
   if (!marked_) {
@@ -36,6 +39,9 @@ CallScope::CallScope(Connection* connection, Failure* failure, WhenDoomed when_d
 }
 
 CallScope::~CallScope() {
+  if (intent_ == Intent::acts && failure_->dooms()) {
+    connection_->evidence.keep(failure_->refusal());
+  }
   if (marked_) {
     connection_->in_call = false;
     sqlite3_set_last_insert_rowid(connection_->db, last_rowid_);

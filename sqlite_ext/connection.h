@@ -3,6 +3,7 @@
 #ifndef FENCE_SQLITE_EXT_CONNECTION_H
 #define FENCE_SQLITE_EXT_CONNECTION_H
 
+#include "sqlite_ext/evidence.h"
 #include "sqlite_ext/guard.h"
 #include "sqlite_ext/sqlite.h"
 #include "sqlite_ext/statements.h"
@@ -19,6 +20,10 @@ struct Connection {
 
   Ticket ticket;
   Transaction transaction;
+
+  // What the application has seen: a file of a lower generation is an older copy.
+  int64_t min_generation = 0;
+  Evidence evidence;
 
   // Fence's own SQL is running or being prepared (for the authorizer).
   bool armed = false;
@@ -37,11 +42,15 @@ void release_connection(void* connection) noexcept;
 // wrong with it, or (calls that only look) what it answers otherwise.
 enum class WhenDoomed : unsigned char { refused, answered };
 
-// Marks one call; refuses a call from inside another (ZF012).
+// Whether a refusal of the call is evidence of somebody who is not the owner and goes on.
+enum class Intent : unsigned char { acts, asks };
+
+// Marks one call; refuses a call from inside another (ZF012). When the call ends with a
+// failure, it is noted for fence_refusals.
 class CallScope {
  public:
-  CallScope(Connection* connection, Failure* failure,
-            WhenDoomed when_doomed = WhenDoomed::refused) noexcept;
+  CallScope(Connection* connection, Failure* failure, WhenDoomed when_doomed = WhenDoomed::refused,
+            Intent intent = Intent::acts) noexcept;
   ~CallScope();
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
@@ -50,6 +59,8 @@ class CallScope {
 
  private:
   Connection* connection_;
+  const Failure* failure_;
+  Intent intent_;
   bool marked_;
   bool entered_ = false;
   // Inserting into Fence's tables must not change what the application sees.

@@ -87,6 +87,8 @@ int register_all(Connection* connection) noexcept {
   next(register_append_table);
   next(register_read_table);
   next(register_keys_table);
+  next(register_verify_table);
+  next(register_evidence_tables);
   next(register_guard);
   next(register_functions);
   return rc;

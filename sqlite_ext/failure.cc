@@ -1,5 +1,7 @@
 #include "sqlite_ext/failure.h"
 
+#include "sqlite_ext/virtual_table.h"
+
 namespace fence {
 
 namespace reasons {
@@ -20,11 +22,19 @@ int result_code(Code code) noexcept {
   return code == Code::index_conflict ? SQLITE_CONSTRAINT_FUNCTION : SQLITE_ERROR;
 }
 
+void count(Connection* connection, Code code) noexcept {
+  // Inside a call it is the guard's, and becomes the ZF020 of that call.
+  if (code != Code::not_asserted || !connection->in_call) {
+    connection->evidence.count(code);
+  }
+}
+
 }  // namespace
 
 void Failure::refuse(const Refusal& refusal) noexcept {
   refusal_ = refusal;
-  rc_ = result_code(refusal.code());
+  code_ = refusal.code();
+  rc_ = result_code(code_);
   TextSink sink(message_, sizeof message_);
   render_message(refusal_, &sink);
 }
@@ -38,7 +48,8 @@ void Failure::refuse(const Reason& reason, int64_t number) noexcept {
 
 void Failure::refuse_doomed(const Refusal& first) noexcept {
   refusal_ = Refusal();
-  rc_ = result_code(Code::transaction_refused);
+  code_ = Code::transaction_refused;
+  rc_ = result_code(code_);
   TextSink sink(message_, sizeof message_);
   render_doomed_message(first, &sink);
 }
@@ -51,6 +62,7 @@ void Failure::pass_on(sqlite3* db, int rc) noexcept {
     return;
   }
   refusal_ = Refusal();
+  code_ = Code::none;
   const int extended = sqlite3_extended_errcode(db);
   rc_ = (extended & 0xff) == (rc & 0xff) ? extended : rc;
   TextSink sink(message_, sizeof message_);
@@ -64,6 +76,7 @@ void Failure::pass_on(sqlite3* db, int rc) noexcept {
 
 void Failure::out_of_memory() noexcept {
   refusal_ = Refusal();
+  code_ = Code::none;
   rc_ = SQLITE_NOMEM;
   TextSink sink(message_, sizeof message_);
   sink.put("out of memory");
@@ -80,12 +93,14 @@ void Failure::name_key(std::string_view ns, std::string_view key) noexcept {
 }
 
 void Failure::raise(sqlite3_context* context) const noexcept {
+  count(static_cast<Connection*>(sqlite3_user_data(context)), code_);
   // The text first: setting it resets the code.
   sqlite3_result_error(context, message_, -1);
   sqlite3_result_error_code(context, rc_);
 }
 
 int Failure::raise(sqlite3_vtab* table) const noexcept {
+  count(connection_of(table), code_);
   sqlite3_free(table->zErrMsg);
   table->zErrMsg = sqlite3_mprintf("%s", message_);
   return rc_;

@@ -26,18 +26,21 @@ class Failure {
   bool is_busy() const noexcept { return (rc_ & 0xff) == SQLITE_BUSY; }
   const Refusal& refusal() const noexcept { return refusal_; }
   bool dooms() const noexcept { return refusal_.dooms(); }
+  // Of the refusal, ZF009 included; none where it is an error of SQLite.
+  Code code() const noexcept { return code_; }
   // The extended result code.
   int rc() const noexcept { return rc_; }
   // The whole text, NUL-terminated.
   const char* message() const noexcept { return message_; }
 
-  // Ends a SQL function with this failure.
+  // Ends a SQL function of Fence with this failure, and counts it.
   void raise(sqlite3_context* context) const noexcept;
-  // Ends a method of a virtual table with this failure; returns what it must return.
+  // The same for a method of one of Fence's virtual tables; returns what it must return.
   int raise(sqlite3_vtab* table) const noexcept;
 
  private:
   int rc_ = SQLITE_OK;
+  Code code_ = Code::none;
   Refusal refusal_;
   char message_[message_capacity] = {0};
 };

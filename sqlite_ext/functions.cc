@@ -43,6 +43,7 @@ constexpr struct {
     {"fence_namespace_set", 4, direct, fence_namespace_set},
     {"fence_purge", 2, direct, fence_purge},
     {"fence_reset", 3, direct, fence_reset},
+    {"fence_anchor", 0, direct, fence_anchor},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ SqlFunction fenced_publish;
 SqlFunction fence_namespace_set;
 SqlFunction fence_purge;
 SqlFunction fence_reset;
+SqlFunction fence_anchor;
 
 // The connection whose function is running.
 inline Connection* connection_of(sqlite3_context* context) noexcept {
@@ -39,12 +40,15 @@ inline Connection* connection_of(sqlite3_context* context) noexcept {
 
 int register_functions(Connection* connection) noexcept;
 
-// The virtual tables: INSERT INTO fenced_append, oplog_read(…), oplog_keys(…), and
-// the marker that makes Fence's own tables shadow tables.
+// The virtual tables: INSERT INTO fenced_append, oplog_read(…), oplog_keys(…),
+// fence_verify(…), fence_refusals, fence_stat, and the marker that makes Fence's own
+// tables shadow tables.
 int register_append_table(Connection* connection) noexcept;
 int register_read_table(Connection* connection) noexcept;
 int register_keys_table(Connection* connection) noexcept;
 int register_marker_table(Connection* connection) noexcept;
+int register_verify_table(Connection* connection) noexcept;
+int register_evidence_tables(Connection* connection) noexcept;
 
 }  // namespace fence
 

@@ -1,22 +1,26 @@
 // fence_install(): Fence's tables, triggers and views in main.
+#include "sqlite_ext/install.h"
+
 #include "core/failpoint.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/functions.h"
-#include "sqlite_ext/seal.h"
 #include "sqlite_ext/write_scope.h"
 
 namespace fence {
 
-namespace {
-
-constexpr const char* tables_sql =
+namespace scripts {
+const char* const tables =
 #include "sql/tables.inc"
     ;
-constexpr const char* triggers_sql =
+const char* const triggers =
 #include "sql/triggers.inc"
     ;
-constexpr const char* views_sql =
+const char* const views =
 #include "sql/views.inc"
     ;
+}  // namespace scripts
+
+namespace {
 
 // After the triggers: SQLite reads the schema in this order, and newer ones refuse
 // to read a trigger on what they know to be a shadow table.
@@ -34,16 +38,10 @@ bool run_script(Connection* connection, const char* script, Failure* failure) no
   return true;
 }
 
-bool store_control(Connection* connection, Failure* failure) noexcept {
-  SealKey seal_key;
-  sqlite3_randomness(sizeof seal_key.bytes, seal_key.bytes);
-  Row row;
-  row.kind = "control";
-  row.add(integer_field(1));
-  row.add(integer_field(file_format));
-  row.add(blob_field(seal_key.bytes, sizeof seal_key.bytes));
-  row.add(integer_field(0));
-  return write_row(connection, Sql::insert_control, row, failure);
+bool store_new_control(Connection* connection, Failure* failure) noexcept {
+  Control control;
+  sqlite3_randomness(sizeof control.seal_key.bytes, control.seal_key.bytes);
+  return store_control(connection, control, false, failure);
 }
 
 // Reloading a dump puts the triggers behind the marker; some tools leave it out.
@@ -68,10 +66,10 @@ bool install_locked(Connection* connection, Failure* failure) noexcept {
     failure->refuse(reasons::partly_installed);
     return false;
   }
-  return run_script(connection, tables_sql, failure) &&
-         run_script(connection, triggers_sql, failure) &&
-         run_script(connection, views_sql, failure) &&
-         run_script(connection, marker_sql, failure) && store_control(connection, failure);
+  return run_script(connection, scripts::tables, failure) &&
+         run_script(connection, scripts::triggers, failure) &&
+         run_script(connection, scripts::views, failure) &&
+         run_script(connection, marker_sql, failure) && store_new_control(connection, failure);
 }
 
 }  // namespace

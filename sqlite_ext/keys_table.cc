@@ -4,6 +4,7 @@
 
 #include "core/argument.h"
 #include "core/name.h"
+#include "sqlite_ext/bytes.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/rows_table.h"
 #include "sqlite_ext/stored_row.h"
@@ -94,7 +95,7 @@ struct KeysTable : RowsTable<KeysTable> {
     std::string_view key;
     std::string_view prefix;
     return !read_text(cursor->rows, 0, &key) || !read_text(cursor->rows, 2, &prefix) ||
-           key.substr(0, prefix.size()) != prefix;
+           beginning_of(key, prefix.size()) != prefix;
   }
 };
 

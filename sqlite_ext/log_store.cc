@@ -2,6 +2,7 @@
 
 #include "core/layer.h"
 #include "sqlite_ext/connection.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/storage.h"
 #include "sqlite_ext/stored_row.h"
 
@@ -184,8 +185,9 @@ bool read_log(Connection* connection, const OwnerCall& call, ModeRule rule, LogS
   const Reason* fault = take_log(use.get(), call, rule, log);
   if (fault != nullptr) {
     failure->refuse(*fault);
+    return false;
   }
-  return fault == nullptr;
+  return check_generation(connection, around.generation, failure);
 }
 
 bool read_place(Connection* connection, const LogName& name, int64_t idx, std::string_view payload,

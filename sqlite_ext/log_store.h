@@ -32,7 +32,7 @@ struct LogState {
 // Reads a key from the current snapshot and checks what was read: ZF012 without
 // Fence's tables and where the namespace's mode does not take the call, ZF019 for
 // values that cannot be, ZF020 for a seal that is broken or a noted newest entry
-// that is gone.
+// that is gone, ZF007 for a file that is older than the connection knows.
 bool read_log(Connection* connection, const OwnerCall& call, ModeRule rule, LogState* log,
               Failure* failure) noexcept;
 

@@ -2,6 +2,7 @@
 #include "core/argument.h"
 #include "core/mode.h"
 #include "sqlite_ext/arguments.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/namespace_store.h"
 #include "sqlite_ext/own_transaction.h"
@@ -49,7 +50,8 @@ bool set_namespace(Connection* connection, const NamespaceCall& call, Failure* f
   }
   const auto write = [&](WriteProgress*, Failure* refused) {
     NamespaceState state;
-    if (!read_namespace(connection, call.ns, &state, refused)) {
+    if (!read_namespace(connection, call.ns, &state, refused) ||
+        !check_generation(connection, state.generation, refused)) {
       return false;
     }
     const int64_t floor = state.rule.floor;

@@ -2,6 +2,7 @@
 
 #include "core/layer.h"
 #include "sqlite_ext/connection.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/storage.h"
 #include "sqlite_ext/stored_row.h"
 
@@ -21,6 +22,7 @@ namespace {
 enum Column : int {
   col_format,
   col_seal_key,
+  col_generation,
   col_mode,
   col_identical_repeat,
   col_shard_space,
@@ -62,8 +64,9 @@ bool take_namespace(sqlite3_stmt* row, std::string_view ns, NamespaceState* stat
   }
   const Reason* fault = nullptr;
   Seal seal{};
-  if (!read_16_bytes(row, col_seal_key, state->seal_key.bytes)) {
-    fault = &reasons::corrupt_namespace;
+  if (!read_16_bytes(row, col_seal_key, state->seal_key.bytes) ||
+      !read_integer(row, col_generation, &state->generation) || state->generation < 0) {
+    fault = &reasons::corrupt_control;
   } else if (has_rule(row)) {
     state->stored = true;
     if (!read_rule(row, &state->rule, &seal)) {

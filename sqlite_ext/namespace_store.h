@@ -12,12 +12,13 @@ struct Connection;
 
 struct NamespaceState {
   SealKey seal_key;
-  bool stored = false;  // there is a row; else the rule is that of any namespace
+  int64_t generation = 0;  // of the file
+  bool stored = false;     // there is a row; else the rule is that of any namespace
   NamespaceRule rule;
 };
 
 // The first columns of Sql::read_namespace and of Sql::read_record.
-constexpr int namespace_columns = 7;
+constexpr int namespace_columns = 8;
 
 // Takes them from a row: ZF012 for a format that is not ours, ZF019 for values that
 // cannot be, ZF020 for a rule whose seal is broken.

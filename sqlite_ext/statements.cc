@@ -31,10 +31,12 @@ constexpr const char* texts[] = {
     "'fence_oplog_v1',"
     " 'fence_value_v1'))",
     "SELECT format FROM main.fence_control_v1",
-    "SELECT c.format, c.seal_key, n.mode, n.identical_repeat, n.shard_space, n.floor, n.seal"
+    "SELECT c.format, c.seal_key, c.generation, n.mode, n.identical_repeat, n.shard_space, "
+    "n.floor, n.seal"
     " FROM main.fence_control_v1 c"
     " LEFT JOIN main.fence_namespace_v1 n ON n.namespace = ?1",
-    "SELECT c.format, c.seal_key, n.mode, n.identical_repeat, n.shard_space, n.floor, n.seal,"
+    "SELECT c.format, c.seal_key, c.generation, n.mode, n.identical_repeat, n.shard_space, "
+    "n.floor, n.seal,"
     " m.epoch, m.writer, m.deleted_at, m.tail, m.tail_seal, m.trimmed, m.trim_seal, m.late_sum,"
     " m.reset_last, m.published, m.seal, o.idx, o.epoch, o.seal"
     " FROM main.fence_control_v1 c"
@@ -56,7 +58,8 @@ constexpr const char* texts[] = {
     "SELECT idx FROM main.fence_oplog_v1 WHERE namespace = ?1 AND key = ?2 AND idx <= ?3"
     " ORDER BY idx",
     "SELECT name FROM main.fence_value_v1 WHERE namespace = ?1 AND key = ?2 ORDER BY name",
-    "SELECT key FROM main.fence_meta_v1 WHERE namespace = ?1 AND deleted_at <= ?2 ORDER BY key"
+    "SELECT key FROM main.fence_meta_v1 WHERE namespace = ?1 AND deleted_at <= ?2 ORDER BY "
+    "deleted_at, key"
     " LIMIT ?3",
     "INSERT INTO main.fence_oplog_v1(namespace, key, idx, epoch, writer, payload, late, seal)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -79,6 +82,8 @@ constexpr const char* texts[] = {
     "UPDATE main.fence_namespace_v1 SET mode = ?2, identical_repeat = ?3, shard_space = ?4,"
     " floor = ?5, seal = ?6 WHERE namespace = ?1",
     "INSERT INTO main.fence_control_v1(id, format, seal_key, generation) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT id, format, seal_key, generation FROM main.fence_control_v1",
+    "UPDATE main.fence_control_v1 SET format = ?2, seal_key = ?3, generation = ?4 WHERE id = ?1",
     "SELECT value FROM main.fence_setting_v1 WHERE name = ?1",
     "INSERT INTO main.fence_setting_v1(name, value) VALUES (?1, ?2)",
     "UPDATE main.fence_setting_v1 SET value = ?2 WHERE name = ?1",

@@ -44,6 +44,8 @@ enum class Sql : unsigned char {
   insert_namespace,
   update_namespace,
   insert_control,
+  read_control,
+  update_control,
   read_setting,
   insert_setting,
   update_setting,

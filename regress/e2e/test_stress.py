@@ -17,6 +17,9 @@ def test_no_entry_of_an_older_epoch_appears_after_a_claim_has_returned(tmp_path)
     assert outcome.late == []
     assert outcome.lost == []
     assert outcome.unexpected == []
+    connection = log_file.connect(tmp_path / "log.db", variant.extension())
+    errors = "SELECT * FROM fence_verify WHERE severity = 'error'"
+    assert connection.execute(errors).fetchall() == []
     # The test has met what it is about: takeovers, work between them, zombies refused.
     assert outcome.claims > 2 * SECONDS
     assert outcome.acknowledged > outcome.claims

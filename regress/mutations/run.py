@@ -48,7 +48,7 @@ class Sqlite:
     @staticmethod
     def command(suite, report):
         program = TOP / build_folder() / "regress" / suite
-        return [program, f"--gtest_output=xml:{report}"]
+        return [program, f"--gtest_output=xml:{report}", "--gtest_filter=-Scale.*"]
 
 
 class Postgresql:

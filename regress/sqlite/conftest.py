@@ -21,8 +21,12 @@ def fenced_template(tmp_path_factory):
 @pytest.fixture(name="path")
 def fenced_path(template, tmp_path):
     """Given a fenced file, a key ('n', 'k') that OWNER holds at epoch 5, and the
-    application's own table `work`, empty."""
-    return shutil.copy(template, tmp_path / "log.db")
+    application's own table `work`, empty. Whatever became of it, fence_verify finds no error."""
+    path = shutil.copy(template, tmp_path / "log.db")
+    yield path
+    with contextlib.closing(connect(path, timeout=60)) as connection:
+        errors = "SELECT * FROM fence_verify WHERE severity = 'error'"
+        assert connection.execute(errors).fetchall() == []
 
 
 @pytest.fixture(name="open_file")

@@ -86,5 +86,21 @@ TEST(Timeline, IsKnownWhereARowHasIt) {
   EXPECT_FALSE(knows_timeline(stored.lineage(), 2));
 }
 
+// SQLite: the file against what its application has seen of it.
+TEST(Generation, MayBeTheOneThatWasSeenOrANewerOne) {
+  EXPECT_EQ(judge_generation(0, 0), nullptr);
+  EXPECT_EQ(judge_generation(7, 0), nullptr);
+  EXPECT_EQ(judge_generation(7, 7), nullptr);
+  EXPECT_EQ(judge_generation(8, 7), nullptr);
+  EXPECT_EQ(judge_generation(INT64_MAX, INT64_MAX), nullptr);
+}
+
+TEST(Generation, BelowWhatWasSeenIsLineageChanged) {
+  EXPECT_EQ(judge_generation(0, 1), &reasons::older_file);
+  EXPECT_EQ(judge_generation(6, 7), &reasons::older_file);
+  EXPECT_EQ(judge_generation(0, INT64_MAX), &reasons::older_file);
+  EXPECT_EQ(reasons::older_file.code, Code::lineage_changed);
+}
+
 }  // namespace
 }  // namespace fence

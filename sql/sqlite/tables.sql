@@ -59,6 +59,9 @@ CREATE TABLE main.fence_meta_v1(
   PRIMARY KEY (namespace, key)
 );
 
+-- For fence_purge.
+CREATE INDEX main.fence_meta_deleted ON fence_meta_v1(namespace, deleted_at, key) WHERE deleted_at IS NOT NULL;
+
 -- The entries. An unfenced one has epoch -1 and a writer of zeros. late: 1 when it was stored below
 -- the then newest entry (its seal then follows no other).
 CREATE TABLE main.fence_oplog_v1(

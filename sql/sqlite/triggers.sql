@@ -155,10 +155,15 @@ BEGIN
   SELECT RAISE(ABORT, 'ZF005 not_asserted: fence_control_v1 is written by fence_install only');
 END;
 
+-- Only the generation moves, one step at a time and never back.
 CREATE TRIGGER main.fence_control_update BEFORE UPDATE ON fence_control_v1
+WHEN
+  fence_guard_v1('control', NEW.id, NEW.format, NEW.seal_key, NEW.generation) IS NOT 1 OR -- layer: guard
+  NEW.id IS NOT OLD.id OR NEW.format IS NOT OLD.format OR NEW.seal_key IS NOT OLD.seal_key OR -- layer: plain_half
+  NEW.generation IS NOT OLD.generation + 1 OR -- layer: plain_half
+  0
 BEGIN
-  SELECT fence_guard_v1('never'); -- layer: guard
-  SELECT RAISE(ABORT, 'ZF005 not_asserted: fence_control_v1 is written by Fence only'); -- layer: plain_half
+  SELECT RAISE(ABORT, 'ZF005 not_asserted: fence_control_v1 is written by Fence only');
 END;
 
 CREATE TRIGGER main.fence_control_delete BEFORE DELETE ON fence_control_v1
