@@ -172,7 +172,7 @@ TEST_F(Evidence, counts_what_the_application_is_told) {
 TEST(EvidenceMemory, that_runs_out_makes_no_other_error_of_a_refusal) {
   FailingMemory memory;
   int lost = 0;
-  for (int after = 0; after < 200; ++after) {
+  for (int after = 0; after < 2000; ++after) {
     Database db;
     ASSERT_OK(db, claim("k", 7, w1));
     ASSERT_OK(db, append("k", 7, w1, 1, "x"));

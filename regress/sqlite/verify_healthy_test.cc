@@ -128,7 +128,8 @@ TEST_F(Healthy, after_every_way_to_copy_a_file) {
   }
   // The shell of the system has no Fence, and needs none for that.
   const std::string reloaded = directory.file("reloaded.db");
-  const std::string command = "sqlite3 " + path + " .dump | sqlite3 " + reloaded;
+  const std::string shell = "env -u LD_PRELOAD -u LD_LIBRARY_PATH sqlite3 ";
+  const std::string command = shell + path + " .dump | " + shell + reloaded;
   ASSERT_EQ(std::system(command.c_str()), 0);
   for (const std::string& copy : {vacuumed, backed_up, reloaded}) {
     Database other(copy, Setup::loaded);
