@@ -25,6 +25,8 @@ TOP = Path(__file__).resolve().parents[2]
 # A mutant may well hang or crash; that is noticed too.
 SUITE_SECONDS = 480
 PYTEST = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
+STRESS_SECONDS = "15"  # of each level: what a mutant gets wrong shows early
 
 
 @dataclass
@@ -44,11 +46,12 @@ class Sqlite:
     sources = ["core/*.cc", "sqlite_ext/*.cc", "sql/sqlite/*.sql"]
     target = "sqlite"
     suites = ["attack", "sqlite"]
+    stop = ["--gtest_fail_fast"]  # the first red test is enough; the table wants their number
 
     @staticmethod
     def command(suite, report):
         program = TOP / build_folder() / "regress" / suite
-        return [program, f"--gtest_output=xml:{report}", "--gtest_filter=-Scale.*"]
+        return [program, f"--gtest_output=xml:{report}", "--gtest_filter=-Scale.*", *Sqlite.stop]
 
 
 class Postgresql:
@@ -67,7 +70,8 @@ class Postgresql:
             return [sys.executable, *PYTEST, f"--junitxml={report}", *Postgresql.copies]
         if suite == "pytest":
             others = [f"--ignore={path}" for path in Postgresql.copies]
-            return [sys.executable, *PYTEST, f"--junitxml={report}", *others, "regress/pg"]
+            return [sys.executable, *PYTEST, *TWO_AT_ONCE, f"--junitxml={report}", *others,
+                    "regress/pg"]
         if suite == "stress":
             stress = ["-k", "appears_after", "regress/e2e/test_pg_stress.py"]
             return [sys.executable, *PYTEST, f"--junitxml={report}", *stress]
@@ -119,7 +123,8 @@ def run_suite(engine, suite, build_of_it):
         report = Path(folder) / "report.xml"
         command = engine.command(suite, report)
         library = TOP / build_of_it / "sqlite/fence.so"
-        environment = dict(os.environ, FENCE_EXTENSION=str(library), BUILD=build_of_it)
+        environment = dict(os.environ, FENCE_EXTENSION=str(library), BUILD=build_of_it,
+                           PG_STRESS_SECONDS=STRESS_SECONDS)
         try:
             subprocess.run(
                 command,
@@ -195,6 +200,8 @@ def main():
     parser.add_argument("layers", nargs="*")
     options = parser.parse_args()
     engine = ENGINES[options.engine]
+    if options.all or options.markdown:
+        Sqlite.stop = []
     if not intact_is_green(engine):
         sys.exit(1)
     mutants = []
