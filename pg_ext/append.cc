@@ -76,12 +76,13 @@ int64_t Append::trimmed() {
 // Up to the record's tail entries of others may stand, which the unique key does not know
 // as conflicts. Nothing of them can appear later. Who writes without an epoch stands alone
 // on the key, and looks everywhere.
-// A bare call is asked about trims at its end: behind the tail that is soon enough.
+// A bare call is asked about trims at its end: behind the tail that is soon enough, unless
+// another refusal would come before it.
 EntryVerdict Append::judge_place(const NewEntry& entry) {
   const StoredRecord& record = write_.record();
   LogEnd end;
   end.last = append_.owner.claimant.unfenced() ? entry.idx : record.tail_at_claim;
-  if (!write_.is_bare() || place_matters(entry.idx, end)) {
+  if (!write_.is_bare() || append_.expected_last.known || place_matters(entry.idx, end)) {
     end.trimmed = trimmed();
   }
   Place place;
