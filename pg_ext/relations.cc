@@ -58,7 +58,7 @@ Oid find(const char* name, Oid schema) {
 }  // namespace
 
 void check_column_types(Relation table, const Oid* types, int count) {
-  const TupleDesc have = RelationGetDescr(table);
+  TupleDescData* have = RelationGetDescr(table);
   bool same = have->natts == count;
   for (int i = 0; same && i < count; ++i) {
     same = TupleDescAttr(have, i)->atttypid == types[i];
