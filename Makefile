@@ -61,9 +61,16 @@ $(BUILD)/obj/static/%.o: %.cc Makefile | $(SQL)
 	$(CXX) $(LIBRARY) -DSQLITE_CORE $(EXTRA_CXXFLAGS) -c $< -o $@
 
 # GoogleTest takes three times as long to compile with optimization.
-$(BUILD)/obj/test/%.o: %.cc Makefile
+TEST_FLAGS = $(COMMON) -O0 -g1 -U_FORTIFY_SOURCE -Wno-conversion $(EXTRA_CXXFLAGS) \
+  -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK
+PRECOMPILED := $(BUILD)/obj/test/precompiled.h
+$(PRECOMPILED).gch: regress/precompiled.h Makefile
 	@mkdir -p $(@D)
-	$(CXX) $(COMMON) -O0 -U_FORTIFY_SOURCE -Wno-conversion $(EXTRA_CXXFLAGS) -c $< -o $@
+	$(CXX) $(TEST_FLAGS) -x c++-header $< -o $@
+
+$(BUILD)/obj/test/%.o: %.cc $(PRECOMPILED).gch
+	@mkdir -p $(@D)
+	$(CXX) $(TEST_FLAGS) -include $(PRECOMPILED) -c $< -o $@
 
 $(SQL): $(BUILD)/obj/sql/%.inc: sql/sqlite/%.sql scripts/embed-sql.awk
 	@mkdir -p $(@D)
@@ -190,12 +197,13 @@ variant = $(MAKE) --no-print-directory -s -k -j$(JOBS) BUILD=$(BUILD)/$(1)
 export FENCE_EXTENSION = $(abspath $(BUILD))/sqlite/fence.so
 export PYTHONDONTWRITEBYTECODE = 1
 
-SUITES := unit sqlite pg isolation conformance differential e2e lint sanitize fuzz
-SLOW_SUITES := stress mutations
+# In the order in which they begin, the longest first: two run side by side.
+SUITES := unit sanitize sqlite lint pg e2e differential conformance fuzz isolation
+SLOW_SUITES := mutations stress majors-headers
 check:  ## all of the following, then one line that counts; starts servers of its own
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
-check-all:  ## check, check-stress and check-mutations, counted together
+check-all:  ## check and the slow suites (mutations, stress, majors-headers), counted together
 	@scripts/run-checks $(RESULTS) $(SUITES) $(SLOW_SUITES)
 
 check-unit: $(BUILD)/regress/unit  ## the rules of core/
@@ -257,13 +265,11 @@ TIDY_FLAGS = -std=c++17 $(DEFINES) -I. -I$(BUILD)/obj
 # What a compiler must know to read pg_ext/; which server's headers is added to it.
 PG_SYNTAX = -std=c++17 -fno-exceptions -fno-rtti $(WARNINGS) $(DEFINES) -I.
 lint: check-lint
-check-lint: sqlite pg  ## format, static analysis, clang, symbols, scripts
+check-lint: sqlite pg  ## format, static analysis, symbols, scripts
 	$(BEGIN)
 	$(STEP) format -- clang-format --dry-run -Werror $(CXX_FILES)
 	$(STEP) tidy -- scripts/run-tidy $(CORE) $(EXT) -- $(TIDY_FLAGS)
 	$(STEP) tidy-pg -- scripts/run-tidy $(wildcard pg_ext/*.cc) -- $(PG_SYNTAX) -isystem $(shell $(PG_CONFIG) --includedir-server)
-	$(STEP) clang -- $(call variant,clang) CC=clang CXX=clang++ CXXFLAGS=-O0 sqlite pg tests
-	$(OWN) headers -- scripts/pg-headers $(HERE)/headers.xml $(PG_SYNTAX)
 	$(STEP) symbols -- scripts/check-symbols sqlite $(BUILD)/sqlite
 	$(STEP) symbols-pg -- scripts/check-symbols pg $(BUILD)/pg
 	$(STEP) python -- scripts/check-text python
@@ -271,22 +277,28 @@ check-lint: sqlite pg  ## format, static analysis, clang, symbols, scripts
 	$(STEP) text -- scripts/check-text text
 	$(SUMMARY)
 
-check-majors-headers:  ## pg_ext/ against the headers of PostgreSQL 17 and 18, a step of check-lint
+check-majors-headers:  ## pg_ext/ against the headers of PostgreSQL 17 and 18
 	$(BEGIN)
 	$(OWN) headers -- scripts/pg-headers $(HERE)/headers.xml $(PG_SYNTAX)
 	$(SUMMARY)
 
-SANITIZE := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# By clang++, so that these are the builds by the second compiler as well, warnings and all.
+# Its run time is linked as a library, which a host and what it loads share. Left out is the
+# type of a function called by pointer: telling it takes the C++ run time.
+SANITIZER_RUNTIME = -shared-libsan -Wl,-rpath,$(dir $(shell clang -print-file-name=libclang_rt.asan-x86_64.so))
+UBSAN := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize=function -fno-sanitize-recover=all
+SANITIZE := $(UBSAN) -fsanitize=address
 sanitized = env FENCE_EXTENSION=$(abspath $(BUILD))/asan/sqlite/fence.so $(BUILD)/asan/regress/$(1) --gtest_brief=1 --gtest_filter=-Scale.*
-# A server that was not built for it does not start under AddressSanitizer.
-UBSAN := -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=undefined -fno-sanitize-recover=all
-check-sanitize:  ## the tests under AddressSanitizer and UBSan; PostgreSQL's under UBSan
+clang_variant = $(call variant,$(1)) CC=clang CXX=clang++ CXXFLAGS='-O1 -g1' EXTRA_CXXFLAGS='$(2)' \
+  EXTRA_LDFLAGS='$(2) $(SANITIZER_RUNTIME)'
+# A server that was not built for it does not start under AddressSanitizer: PostgreSQL's have UBSan alone.
+check-sanitize:  ## built by clang: the tests under AddressSanitizer and UBSan; PostgreSQL's under UBSan
 	$(BEGIN)
-	$(STEP) build -- $(call variant,asan) CXXFLAGS='-O1 -g1' EXTRA_CXXFLAGS='$(SANITIZE)' EXTRA_LDFLAGS='$(SANITIZE)' sqlite tests
+	$(STEP) build -- $(call clang_variant,asan,$(SANITIZE)) sqlite tests
 	$(STEP) unit -- $(call sanitized,unit)
 	$(STEP) sqlite -- $(call sanitized,sqlite)
 	$(STEP) attack -- $(call sanitized,attack)
-	$(STEP) build-pg -- $(call variant,ubsan) CXXFLAGS='-O1 -g1' EXTRA_CXXFLAGS='$(UBSAN)' EXTRA_LDFLAGS='$(UBSAN)' pg
+	$(STEP) build-pg -- $(call clang_variant,ubsan,$(UBSAN)) pg
 	$(STEP) pg -- env BUILD=$(BUILD)/ubsan scripts/pg run scripts/pg-regress sql $(HERE)/pg/regress.xml
 	$(SUMMARY)
 
@@ -351,6 +363,6 @@ clean:  ## removes all that was built, the server of pg-start, too
 
 .PHONY: all help deps sqlite install uninstall sqlite-shell demo pg install-pg uninstall-pg pg-start pg-stop \
   pg-env demo-pg tests check check-all lint fuzz fuzzers bench format dist clean \
-  $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind majors-headers fresh)
+  $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind fresh)
 
--include $(wildcard $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)
+-include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

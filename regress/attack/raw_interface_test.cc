@@ -1,7 +1,5 @@
 // Interfaces of SQLite that write without a statement of SQL: incremental blobs
 // and changesets.
-#define SQLITE_ENABLE_SESSION
-#define SQLITE_ENABLE_PREUPDATE_HOOK
 #include "regress/attack/scene.h"
 
 namespace fence::test {

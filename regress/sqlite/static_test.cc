@@ -8,11 +8,16 @@
 namespace fence::test {
 namespace {
 
-// What a library that was built with a sanitizer has to be linked with.
-#ifdef __SANITIZE_ADDRESS__
-const char link_flags[] = " -fsanitize=address,undefined";
+// A library that was built with a sanitizer is linked by that compiler, with its run time.
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define FENCE_TEST_LINK "clang -fsanitize=address,undefined"
+#endif
+#endif
+#ifdef FENCE_TEST_LINK
+const char compile[] = FENCE_TEST_LINK;
 #else
-const char link_flags[] = "";
+const char compile[] = "cc";
 #endif
 
 // The output of a shell command, with its exit status as the last line.
@@ -35,9 +40,10 @@ TEST(StaticLibrary, serves_every_connection_of_a_c_program) {
   const std::string built = std::filesystem::path(extension_path()).parent_path();
   const std::string here = std::filesystem::path(__FILE__).parent_path();
   const std::string program = directory.file("program");
-  ASSERT_EQ(output_of("cc -Wall -Wextra -Werror -I" + built + " -o " + program + " " + here +
-                      "/static/program.c " + built + "/libfence.a -lsqlite3" + link_flags),
-            "exit 0\n");
+  ASSERT_EQ(
+      output_of(std::string(compile) + " -Wall -Wextra -Werror -I" + built + " -o " + program +
+                " " + here + "/static/program.c " + built + "/libfence.a -lsqlite3"),
+      "exit 0\n");
   EXPECT_EQ(output_of(program),
             "1\n"
             "NULL\n"

@@ -113,7 +113,7 @@ def unpack(package, folder):
 
 
 def compile_library(folder):
-    print(f"newest: compiling SQLite {version_of(folder)}, once, about a minute", flush=True)
+    print(f"newest: compiling SQLite {version_of(folder)}, once, half a minute", flush=True)
     done = subprocess.run([compiler(), *FLAGS, "-o", LIBRARY, "sqlite3.c", *LIBS], cwd=folder,
                           stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
