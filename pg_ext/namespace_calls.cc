@@ -1,17 +1,10 @@
-// What administrators do with namespaces and their keys: fence_namespace_set, fence_purge,
-// fence_reset.
+// fence_namespace_set: how the writes to a namespace are fenced.
 #include "core/argument.h"
-#include "pg_ext/key_content.h"
-#include "pg_ext/key_lock.h"
+#include "pg_ext/arguments.h"
 #include "pg_ext/lineage.h"
 #include "pg_ext/namespace_store.h"
 #include "pg_ext/own_transaction.h"
 #include "pg_ext/owned_write.h"
-#include "pg_ext/relations.h"
-
-extern "C" {
-#include "utils/timestamp.h"
-}
 
 namespace fence {
 
@@ -32,67 +25,6 @@ NamespaceRule read_rule(const Arguments& arguments) {
   return rule;
 }
 
-// Before this the key was deleted long enough ago.
-TimestampTz cutoff(int64_t older_than_ms) {
-  constexpr int64_t longest_ms = INT64_MAX / 1000;
-  return older_than_ms > longest_ms ? INT64_MIN + 1 : GetCurrentTimestamp() - older_than_ms * 1000;
-}
-
-// Removes the record, unless somebody is at the key, or it lives again. Returns whether it
-// went; *floor: raised to its epoch.
-bool purge_record(const RecordName& name, int64_t* floor) {
-  if (!try_lock_for_claim(name.hash)) {
-    return false;
-  }
-  const StoredRecord record = read_record(name, Reading::locked);
-  if (!record.exists || record.lives) {
-    return false;
-  }
-  remove_content(name, record);
-  if (!has_no_content(name)) {
-    return false;  // without the record it would count
-  }
-  Relation table = open_table(relations().record, RowExclusiveLock);
-  const bool removed = remove_row(table, record.row);
-  CommandCounterIncrement();
-  table_close(table, NoLock);
-  if (removed) {
-    *floor = merged_floor(*floor, record.epoch);
-  }
-  return removed;
-}
-
-int64_t purge(std::string_view ns, TimestampTz deleted_before, int64_t* floor) {
-  int64_t purged = 0;
-  IndexScan scan(relations().record, relations().record_deleted);
-  scan.equal(ns);
-  scan.at_most_time(deleted_before);
-  scan.begin(SnapshotSelf);
-  while (purged < most_purged && scan.next()) {
-    CHECK_FOR_INTERRUPTS();
-    purged += purge_record(name_of(scan.row()), floor) ? 1 : 0;
-  }
-  scan.end();
-  return purged;
-}
-
-// Nobody else has anything uncommitted on the key, so all that does not count can go: under
-// lower epochs it might count again.
-void lower_epoch(const RecordName& name, int64_t epoch, StoredRecord* record) {
-  if (find_holders(key_tag(name.hash), AccessExclusiveLock).count > 0) {
-    raise_busy();
-  }
-  remove_leftovers(name, *record);
-  const LogEnd end = find_log_end(name, *record);
-  record->epoch = epoch;
-  record->writer = nobody.writer;
-  record->born = unfenced_epoch;
-  record->trimmed = end.trimmed;
-  record->tail_at_claim = end.last_ever();
-  record->reset_last = end.last_ever();
-  write_record(name, *record);
-}
-
 }  // namespace
 
 // (namespace, mode, identical_repeat, shard_space)
@@ -111,52 +43,6 @@ FENCE_FUNCTION(fence_pg_namespace_set) {
   write_namespace_rule(name.ns, rule);
   flush_with_this_transaction();
   PG_RETURN_VOID();
-}
-
-// (namespace, older_than_ms)
-FENCE_FUNCTION(fence_pg_purge) {
-  check_not_doomed();
-  Arguments arguments(fcinfo);
-  RecordName name;
-  name.ns = arguments.ns();
-  const int64_t older_than_ms = arguments.number(1, reasons::bad_age);
-  check_may_administer();
-  check_alone(name);
-  check_home(name.ns);
-  begin_own_transaction();
-  int64_t floor = -1;
-  const int64_t purged = purge(name.ns, cutoff(older_than_ms), &floor);
-  if (purged > 0) {
-    lock_namespace_rules();
-    NamespaceRule rule = namespace_rule(name.ns);
-    rule.floor = merged_floor(rule.floor, floor);
-    write_namespace_rule(name.ns, rule);
-    flush_with_this_transaction();
-  }
-  PG_RETURN_INT64(purged);
-}
-
-// (namespace, key, epoch)
-FENCE_FUNCTION(fence_pg_reset) {
-  check_not_doomed();
-  Arguments arguments(fcinfo);
-  const RecordName name = arguments.record_name();
-  const int64_t epoch = arguments.number(2, reasons::bad_epoch);
-  check_may_administer();
-  check_alone(name);
-  check_home(name.ns);
-  begin_own_transaction();
-  lock_for_claim(name.hash);
-  StoredRecord record = read_record(name, Reading::locked);
-  const int64_t before = record.epoch;
-  const Reason* reason = judge_reset(record.ownership(), epoch);
-  if (reason != nullptr) {
-    raise_error(refusal_by(record, name, {epoch, {}}, *reason));
-  }
-  lower_epoch(name, epoch, &record);
-  flush_with_this_transaction();
-  log_reset(name.ns, name.key, before, epoch);
-  PG_RETURN_INT64(before);
 }
 
 }  // namespace fence
