@@ -12,9 +12,6 @@ const Reason older_file = {
     "the file is of generation %n, older than the min_generation of this connection",
     "it went back in time, and whoever writes to it now may be an old owner: put the newest copy "
     "back; to go on from this state, lower min_generation and claim the keys at higher epochs"};
-}  // namespace reasons
-
-namespace reasons {
 const Reason foreign_database = {
     Code::lineage_changed,
     "this database is a restored, copied or upgraded one: nothing may be written in it yet",

@@ -56,9 +56,6 @@ const Reason* judge_generation(int64_t generation, int64_t least) noexcept;
 
 namespace reasons {
 extern const Reason older_file;  // %n: the generation of the file
-}  // namespace reasons
-
-namespace reasons {
 extern const Reason foreign_database;
 extern const Reason parent_unknown;  // %n: the timeline
 extern const Reason install_unknown;

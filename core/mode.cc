@@ -1,5 +1,8 @@
 #include "core/mode.h"
 
+#include "core/argument.h"
+#include "core/layer.h"
+
 namespace fence {
 
 namespace reasons {
@@ -43,6 +46,15 @@ const Reason* judge_mode(Mode mode, bool epoch_given) noexcept {
 
 const Reason* judge_owner_mode(Mode mode, bool epoch_given) noexcept {
   return epoch_given ? judge_mode(mode, true) : &reasons::epoch_missing;
+}
+
+const Reason* judge_call_mode(ModeRule rule, Mode mode, bool epoch_given,
+                              bool writer_sound) noexcept {
+  if (rule == nullptr || !layer(Layer::mode_check)) {
+    return nullptr;
+  }
+  const Reason* reason = rule(mode, epoch_given);
+  return reason != nullptr && !writer_sound ? &reasons::bad_writer : reason;
 }
 
 }  // namespace fence

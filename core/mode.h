@@ -35,6 +35,15 @@ const Reason* judge_mode(Mode mode, bool epoch_given) noexcept;
 // The same for calls that are about ownership itself: without an epoch they mean nothing.
 const Reason* judge_owner_mode(Mode mode, bool epoch_given) noexcept;
 
+// What a call asks of the mode: one of these, or nullptr where the mode does not matter.
+using ModeRule = const Reason* (*)(Mode mode, bool epoch_given) noexcept;
+
+// Does the mode take the call? writer_sound: false where the epoch is NULL and the writer is
+// none. That is nobody's business where such calls are taken; where they are not it is the
+// first thing that is wrong (ZF010 before ZF012).
+const Reason* judge_call_mode(ModeRule rule, Mode mode, bool epoch_given,
+                              bool writer_sound) noexcept;
+
 // The floor of a namespace after a record with that floor was purged from it.
 inline int64_t merged_floor(int64_t floor, int64_t purged) noexcept {
   return purged > floor ? purged : floor;

@@ -23,4 +23,13 @@ const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noex
   return whole ? nullptr : &reasons::not_whole;
 }
 
+const Reason* judge_staged_mode(Mode mode, bool epoch_given) noexcept {
+  return epoch_given ? nullptr : judge_mode(mode, false);
+}
+
+const Reason* judge_staged_owner(const Record& staged, const Claimant& publisher) noexcept {
+  return staged.state != RecordState::live || publisher.unfenced() ? nullptr
+                                                                   : judge_owner(staged, publisher);
+}
+
 }  // namespace fence

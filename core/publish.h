@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "core/append.h"
+#include "core/mode.h"
+#include "core/ownership.h"
 #include "core/siphash.h"
 
 namespace fence {
@@ -24,6 +26,13 @@ struct StagedLog {
 
 // Is it whole: idx 1..expected_last and nothing else? Returns nullptr when it is.
 const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noexcept;
+
+// A ModeRule for the namespace of the stage. The epoch that a publisher states is one of the
+// final name, so this namespace only matters to one that states none.
+const Reason* judge_staged_mode(Mode mode, bool epoch_given) noexcept;
+
+// Another owner's stage is not for this publisher. Who states no epoch asserts nothing.
+const Reason* judge_staged_owner(const Record& staged, const Claimant& publisher) noexcept;
 
 // Is the final name free? A log that was trimmed to nothing is not.
 inline bool can_be_published_to(const LogEnd& end) noexcept { return end.last_ever() < 0; }

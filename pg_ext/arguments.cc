@@ -117,7 +117,7 @@ OwnerCall Arguments::write_call() {
     call.claimant.writer = writer(3);
   } else {
     WriterHash unused;
-    call.writer_usable = !is_null(3) && hash_writer(bytes_of(datum(3)), &unused);
+    call.writer_sound = !is_null(3) && hash_writer(bytes_of(datum(3)), &unused);
   }
   return call;
 }

@@ -15,9 +15,8 @@ namespace fence {
 struct OwnerCall {
   RecordName name;
   Claimant claimant;
-  // False: no epoch is stated, and what stands for the writer is none. That is nobody's
-  // business where the mode takes writes without an epoch.
-  bool writer_usable = true;
+  // judge_call_mode says when that counts.
+  bool writer_sound = true;
 };
 
 // The bytes of a text or bytea, decompressed if need be; they live as long as the

@@ -1,7 +1,5 @@
 #include "pg_ext/owned_write.h"
 
-#include "core/argument.h"
-#include "core/layer.h"
 #include "pg_ext/access.h"
 #include "pg_ext/bare_call.h"
 #include "pg_ext/key_content.h"
@@ -14,11 +12,10 @@ namespace fence {
 
 namespace {
 
-using Judge = const Reason*(Mode mode, bool epoch_given) noexcept;
-
-NamespaceRule judge_rule(const OwnerCall& call, const NamespaceRule& rule, Judge* judge) {
-  const Reason* reason = judge(rule.mode, !call.claimant.unfenced());
-  if (reason != nullptr && layer(Layer::mode_check)) {
+NamespaceRule judge_rule(const OwnerCall& call, const NamespaceRule& rule, ModeRule judge) {
+  const Reason* reason =
+      judge_call_mode(judge, rule.mode, !call.claimant.unfenced(), call.writer_sound);
+  if (reason != nullptr) {
     raise_error(about(call.name, *reason));
   }
   return rule;
@@ -27,13 +24,12 @@ NamespaceRule judge_rule(const OwnerCall& call, const NamespaceRule& rule, Judge
 }  // namespace
 
 void check_writer(const OwnerCall& call) {
-  if (!call.writer_usable && namespace_rule(call.name.ns).mode == Mode::required) {
-    raise_error(about(call.name, reasons::bad_writer));
+  if (!call.writer_sound) {
+    check_mode(call);
   }
 }
 
 NamespaceRule check_mode(const OwnerCall& call) {
-  check_writer(call);
   return judge_rule(call, namespace_rule(call.name.ns), judge_mode);
 }
 

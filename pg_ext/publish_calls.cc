@@ -38,18 +38,15 @@ PublishCall read_call(Arguments* arguments) {
 
 void check_modes(const PublishCall& call) {
   check_mode(call.target);
-  if (call.target.claimant.unfenced() && namespace_rule(call.staged.ns).mode == Mode::required) {
-    raise_error(about(call.staged, reasons::epoch_missing));
+  const Reason* reason = judge_call_mode(judge_staged_mode, namespace_rule(call.staged.ns).mode,
+                                         !call.target.claimant.unfenced(), true);
+  if (reason != nullptr) {
+    raise_error(about(call.staged, *reason));
   }
 }
 
-// Another owner's stage is not for this publisher. Who states no epoch asserts nothing.
 void check_staged_owner(const PublishCall& call, const StoredRecord& staged) {
-  const Record record = staged.ownership();
-  if (record.state != RecordState::live || call.target.claimant.unfenced()) {
-    return;
-  }
-  const Reason* reason = judge_owner(record, call.target.claimant);
+  const Reason* reason = judge_staged_owner(staged.ownership(), call.target.claimant);
   if (reason != nullptr) {
     refuse(refusal_by(staged, call.staged, call.target.claimant, *reason));
   }

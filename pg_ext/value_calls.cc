@@ -1,5 +1,6 @@
 // fenced_put and fenced_remove: small named values of a key.
 #include "core/argument.h"
+#include "core/value.h"
 #include "pg_ext/owned_write.h"
 #include "pg_ext/value_store.h"
 
@@ -12,11 +13,9 @@ bool change(OwnedWrite* write, std::string_view value_name, const std::string_vi
   const OwnerCall& owner = write->owner();
   write->exclude_other_sessions();
   write->check_owner();
-  const StoredValue before = find_value(owner.name, write->record(), value_name);
-  const bool repeat = value == nullptr ? !before.exists
-                                       : before.exists && before.epoch == owner.claimant.epoch &&
-                                             before.value == *value;
-  if (repeat) {
+  const StoredValue stored = find_value(owner.name, write->record(), value_name);
+  const FoundValue found{stored.exists, stored.epoch, value != nullptr && stored.value == *value};
+  if (!(value != nullptr ? put_changes(found, owner.claimant.epoch) : remove_changes(found))) {
     return false;
   }
   if (write_value(owner.name, owner.claimant.epoch, value_name, value) == ValueChange::busy) {

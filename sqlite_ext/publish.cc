@@ -36,24 +36,16 @@ struct PublishState {
   bool published = false;  // by an earlier call, which is repeated now
 };
 
-// The publisher states an epoch of the target; the staged namespace only matters to
-// one that states none.
-const Reason* judge_staged_mode(Mode mode, bool epoch_given) noexcept {
-  return epoch_given ? nullptr : judge_mode(mode, false);
-}
-
 // Fills failure with the name of the key that is in the way.
 bool refuse_at(const LogName& name, Failure* failure) noexcept {
   failure->name_key(name.ns, name.key);
   return false;
 }
 
-bool judge_staged_owner(const PublishCall& call, const PublishState& state,
+bool check_staged_owner(const PublishCall& call, const PublishState& state,
                         Failure* failure) noexcept {
   const Record record = state.staged.ownership();
-  const Reason* reason = record.state == RecordState::live && call.staged.epoch_given()
-                             ? judge_owner(record, call.staged.claimant)
-                             : nullptr;
+  const Reason* reason = judge_staged_owner(record, call.staged.claimant);
   if (reason == nullptr) {
     return true;
   }
@@ -73,7 +65,7 @@ bool judge_publisher(Connection* connection, const PublishCall& call, PublishSta
   const StoredRecord& staged = state->staged.record;
   state->published = state->staged.stored && staged.deleted_at.known && staged.published.known &&
                      staged.published.value == call.mark();
-  return state->published || judge_staged_owner(call, *state, failure);
+  return state->published || check_staged_owner(call, *state, failure);
 }
 
 bool read_staged_log(Connection* connection, const LogName& name, StagedLog* staged,

@@ -43,7 +43,7 @@ bool write_value(Connection* connection, Sql sql, const LogName& name, std::stri
 }  // namespace
 
 bool read_value(Connection* connection, const LogName& name, const SealKey& seal_key,
-                std::string_view value_name, std::string_view wanted, ValuePlace* place,
+                std::string_view value_name, std::string_view wanted, FoundValue* found,
                 Failure* failure) noexcept {
   Use use(connection, Sql::read_value);
   bind_names(use, name, value_name);
@@ -67,9 +67,7 @@ bool read_value(Connection* connection, const LogName& name, const SealKey& seal
     failure->refuse(value_seal_broken);
     return false;
   }
-  place->taken = true;
-  place->epoch = stored.epoch;
-  place->same_bytes = stored.value == wanted;
+  *found = {true, stored.epoch, stored.value == wanted};
   return true;
 }
 

@@ -2,21 +2,15 @@
 #ifndef FENCE_SQLITE_EXT_VALUE_STORE_H
 #define FENCE_SQLITE_EXT_VALUE_STORE_H
 
+#include "core/value.h"
 #include "sqlite_ext/log_store.h"
 
 namespace fence {
 
-// What stands under a name, compared with what a call brings.
-struct ValuePlace {
-  bool taken = false;
-  int64_t epoch = unfenced_epoch;
-  bool same_bytes = false;
-};
-
 // Reads it and checks what was read: ZF019 for values that cannot be, ZF020 for one
 // whose seal is broken.
 bool read_value(Connection* connection, const LogName& name, const SealKey& seal_key,
-                std::string_view value_name, std::string_view wanted, ValuePlace* place,
+                std::string_view value_name, std::string_view wanted, FoundValue* found,
                 Failure* failure) noexcept;
 
 // Stores a value, sealed; taken: in the place of another one.

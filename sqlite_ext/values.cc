@@ -20,17 +20,17 @@ bool read_value_call(sqlite3_value** values, ValueCall* call, Failure* failure) 
          read_name(values[4], reasons::bad_value_name, &call->name, failure);
 }
 
-// The very value of this epoch is a repeat: nothing is stored, *changed is false.
+// *changed false: it is a repeat, and nothing is stored.
 bool put(Connection* connection, const ValueCall& call, bool* changed, Failure* failure) noexcept {
   const auto write = [&](LogState* log, WriteProgress* progress, Failure* refused) {
     const LogName& name = call.owner.name;
     const Claimant& owner = call.owner.claimant;
-    ValuePlace place;
+    FoundValue found;
     if (log->lives() &&
-        !read_value(connection, name, log->seal_key, call.name, call.value, &place, refused)) {
+        !read_value(connection, name, log->seal_key, call.name, call.value, &found, refused)) {
       return false;
     }
-    *changed = !place.taken || !place.same_bytes || place.epoch != owner.epoch;
+    *changed = put_changes(found, owner.epoch);
     if (!*changed) {
       return true;
     }
@@ -39,7 +39,7 @@ bool put(Connection* connection, const ValueCall& call, bool* changed, Failure* 
     }
     progress->partial = true;
     const StoredValue value{owner.epoch, owner.writer, call.value};
-    return store_value(connection, name, log->seal_key, call.name, value, place.taken, refused);
+    return store_value(connection, name, log->seal_key, call.name, value, found.exists, refused);
   };
   return run_owner_write(connection, call.owner, write, failure);
 }
@@ -47,11 +47,11 @@ bool put(Connection* connection, const ValueCall& call, bool* changed, Failure* 
 bool remove(Connection* connection, const ValueCall& call, bool* changed,
             Failure* failure) noexcept {
   const auto write = [&](LogState* log, WriteProgress* progress, Failure* refused) {
-    ValuePlace place;
-    if (!read_value(connection, call.owner.name, log->seal_key, call.name, {}, &place, refused)) {
+    FoundValue found;
+    if (!read_value(connection, call.owner.name, log->seal_key, call.name, {}, &found, refused)) {
       return false;
     }
-    *changed = place.taken;
+    *changed = remove_changes(found);
     if (!*changed) {
       return true;
     }

@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include "core/argument.h"
+
 namespace fence::test {
 namespace {
 
@@ -41,6 +43,20 @@ TEST(Mode, lets_calls_about_ownership_through_with_an_epoch_only) {
   for (const Mode mode : {Mode::required, Mode::unfenced, Mode::optional}) {
     EXPECT_EQ(judge_owner_mode(mode, false), &reasons::epoch_missing);
   }
+}
+
+TEST(Mode, a_writer_that_is_none_comes_first_where_a_call_without_an_epoch_is_not_taken) {
+  for (const ModeRule rule : {judge_mode, judge_owner_mode}) {
+    for (const Mode mode : {Mode::required, Mode::unfenced, Mode::optional}) {
+      const Reason* reason = rule(mode, false);
+      EXPECT_EQ(judge_call_mode(rule, mode, false, true), reason);
+      EXPECT_EQ(judge_call_mode(rule, mode, false, false),
+                reason == nullptr ? nullptr : &reasons::bad_writer);
+      EXPECT_EQ(judge_call_mode(rule, mode, true, true), rule(mode, true));
+    }
+  }
+  EXPECT_EQ(judge_call_mode(judge_mode, Mode::required, false, false), &reasons::bad_writer);
+  EXPECT_EQ(judge_call_mode(nullptr, Mode::required, false, false), nullptr);
 }
 
 TEST(Mode, reasons_are_of_the_configuration_and_doom_nothing) {

@@ -56,6 +56,30 @@ TEST(StagedLog, is_whole_when_it_is_exactly_1_to_the_expected_last) {
   EXPECT_EQ(reasons::not_whole.code, Code::index_conflict);
 }
 
+TEST(StagedLog, has_a_mode_that_only_matters_to_who_states_no_epoch) {
+  for (const Mode mode : {Mode::required, Mode::unfenced, Mode::optional}) {
+    EXPECT_EQ(judge_staged_mode(mode, true), nullptr);
+    EXPECT_EQ(judge_staged_mode(mode, false), judge_mode(mode, false));
+  }
+}
+
+TEST(StagedLog, of_another_owner_is_not_for_who_states_an_epoch) {
+  const Claimant owner{7, {{1}}};
+  const Claimant other{7, {{2}}};
+  const Claimant older{6, {{1}}};
+  const Record live{RecordState::live, 7, {{1}}};
+  EXPECT_EQ(judge_staged_owner(live, owner), nullptr);
+  EXPECT_EQ(judge_staged_owner(live, nobody), nullptr);
+  for (const Claimant& who : {other, older}) {
+    EXPECT_EQ(judge_staged_owner(live, who), judge_owner(live, who));
+    EXPECT_NE(judge_staged_owner(live, who), nullptr);
+  }
+  for (const RecordState state :
+       {RecordState::none, RecordState::deleted, RecordState::ownerless}) {
+    EXPECT_EQ(judge_staged_owner({state, 7, {{1}}}, other), nullptr) << "nobody's";
+  }
+}
+
 TEST(FinalName, is_free_while_nothing_was_ever_stored_there) {
   EXPECT_TRUE(can_be_published_to({-1, -1}));
   EXPECT_FALSE(can_be_published_to({0, -1}));
