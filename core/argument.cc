@@ -12,6 +12,10 @@ const Reason bad_epoch = {Code::out_of_range, "the epoch is not a number in rang
                           "or as plain decimal text"};
 const Reason bad_writer = {Code::out_of_range, "the writer is not a UUID",
                            "make one random UUID for each process incarnation and pass it as text"};
+const Reason no_claimant = {
+    Code::out_of_range, "no epoch is stated, and what stands for the writer is not a UUID",
+    "pass the epoch and the writer of your claim; writes without them need a namespace in mode "
+    "unfenced or optional"};
 const Reason bad_idx = {Code::out_of_range, "the idx is not a number in range",
                         "an idx is a whole number from 0 to 9223372036854775807, as an integer or "
                         "as plain decimal text"};

@@ -11,6 +11,7 @@ extern const Reason bad_namespace;  // %f: what is wrong with it, see describe(N
 extern const Reason bad_key;        // likewise
 extern const Reason bad_epoch;
 extern const Reason bad_writer;
+extern const Reason no_claimant;  // neither epoch nor writer, where both are needed
 extern const Reason bad_idx;
 extern const Reason bad_payload;
 extern const Reason bad_expected_last;

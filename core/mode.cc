@@ -14,7 +14,8 @@ const Reason epoch_unwanted = {
     "pass NULL as epoch, or set the mode to optional or required by fence_namespace_set"};
 const Reason mode_changed = {Code::configuration,
                              "the mode of the namespace was changed while the transaction was open",
-                             "do the transaction again"};
+                             "do the transaction again, as the mode wants it now: with an epoch "
+                             "in mode required, without one in mode unfenced"};
 const Reason no_shard_space = {Code::configuration, "there is no such shard space",
                                "pass NULL: the namespace is not bound to one"};
 }  // namespace reasons
@@ -54,7 +55,11 @@ const Reason* judge_call_mode(ModeRule rule, Mode mode, bool epoch_given,
     return nullptr;
   }
   const Reason* reason = rule(mode, epoch_given);
-  return reason != nullptr && !writer_sound ? &reasons::bad_writer : reason;
+  if (reason == nullptr || writer_sound) {
+    return reason;
+  }
+  // A call about ownership cannot do without them in any mode.
+  return rule == judge_owner_mode ? &reasons::bad_writer : &reasons::no_claimant;
 }
 
 }  // namespace fence

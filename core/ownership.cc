@@ -12,13 +12,17 @@ const Reason claim_below_floor = {Code::stale_epoch,
                                   "epoch %e is claimed, the key was deleted at epoch %s",
                                   "epochs never come back: claim an epoch above %s"};
 const Reason claim_below_namespace_floor = {
-    Code::stale_epoch, "epoch %e is claimed, keys of this namespace were purged up to epoch %n",
-    "epochs never come back: claim an epoch above %n"};
+    Code::stale_epoch, "epoch %e is claimed, keys of this namespace were purged up to epoch %s",
+    "epochs never come back: claim an epoch above %s"};
 const Reason claimed_by_other = {Code::other_writer, "epoch %s is held by another writer, %w",
                                  "two processes chose one epoch: claim an epoch above %s"};
 const Reason stale_write = {
     Code::stale_epoch, "epoch %e is asserted, the record is already at epoch %s, held by writer %w",
     "this process lost the ownership: stop it, or claim an epoch above %s with a new writer"};
+const Reason left_epoch = {
+    Code::stale_epoch, "epoch %e is asserted, this writer itself claimed the key anew, at epoch %s",
+    "write under epoch %s; if it was not this process that claimed it, give each process a writer "
+    "of its own"};
 const Reason written_by_other = {
     Code::other_writer, "epoch %s is held by another writer, %w",
     "this process does not own the key: claim an epoch above %s first"};
@@ -33,6 +37,8 @@ const Reason claim_below_used = {
     Code::stale_epoch,
     "epoch %e is claimed, nobody owns the key and its epochs up to %s are used up",
     "epochs never come back: claim an epoch above %s"};
+const Reason nothing_to_reset = {Code::no_record, "the key was never claimed",
+                                 "there is nothing to reset: look for the key in oplog_status"};
 const Reason reset_not_lower = {Code::out_of_range, "epoch %e is not below epoch %s of the record",
                                 "fence_reset only lowers an epoch; to raise it, claim the key"};
 const Reason outdated_claim = {
@@ -121,7 +127,7 @@ const Reason* judge_owner(const Record& record, const Claimant& claimant) noexce
     return &reasons::key_ownerless;
   }
   if (layer(Layer::epoch_check) && claimant.epoch < record.epoch) {
-    return &reasons::stale_write;
+    return claimant.writer == record.writer ? &reasons::left_epoch : &reasons::stale_write;
   }
   if (layer(Layer::epoch_check) && claimant.epoch > record.epoch) {
     return &reasons::ahead_of_record;
@@ -143,7 +149,7 @@ DeleteVerdict judge_delete(const Record& record, bool lives, const Claimant& cla
 
 const Reason* judge_reset(const Record& record, int64_t epoch) noexcept {
   if (record.state == RecordState::none) {
-    return &reasons::never_claimed;
+    return &reasons::nothing_to_reset;
   }
   if (record.epoch < 0) {
     return &reasons::impossible_epoch;
@@ -175,6 +181,15 @@ Refusal ownership_refusal(const Reason* reason, const Record& record,
                         reason == &reasons::claim_below_namespace_floor;
   if (is_claim || refusal.code() == Code::no_record) {
     refusal.deleted = record.state == RecordState::deleted;
+  }
+  return refusal;
+}
+
+Refusal claim_refusal(const Reason* reason, const Record& record, int64_t floor,
+                      const Claimant& claimant) noexcept {
+  Refusal refusal = ownership_refusal(reason, record, claimant);
+  if (reason == &reasons::claim_below_namespace_floor) {
+    refusal.stored_epoch = floor;
   }
   return refusal;
 }

@@ -88,10 +88,12 @@ const Reason* judge_reset(const Record& record, int64_t epoch) noexcept;
 // it would commit the work of two owners as one. Returns nullptr when they are equal.
 const Reason* judge_same_epoch(int64_t earlier, int64_t asserted) noexcept;
 
-// The refusal of a claim or of a write, with everything its detail can say. For
-// claim_below_namespace_floor the caller adds the floor as number.
+// The refusal of a write, with everything its detail can say; and of a claim, which may
+// rest on the floor of the namespace.
 Refusal ownership_refusal(const Reason* reason, const Record& record,
                           const Claimant& claimant) noexcept;
+Refusal claim_refusal(const Reason* reason, const Record& record, int64_t floor,
+                      const Claimant& claimant) noexcept;
 
 namespace reasons {
 extern const Reason stale_claim;
@@ -99,11 +101,13 @@ extern const Reason claim_below_floor;
 extern const Reason claim_below_namespace_floor;
 extern const Reason claimed_by_other;
 extern const Reason stale_write;
+extern const Reason left_epoch;
 extern const Reason written_by_other;
 extern const Reason never_claimed;
 extern const Reason key_deleted;
 extern const Reason key_ownerless;
 extern const Reason claim_below_used;
+extern const Reason nothing_to_reset;
 extern const Reason reset_not_lower;
 extern const Reason outdated_claim;
 extern const Reason ahead_of_record;

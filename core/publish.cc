@@ -6,6 +6,10 @@ namespace reasons {
 const Reason not_whole = {Code::index_conflict,
                           "the staged log does not consist of idx 1 to %n and nothing else",
                           "read the staged log: it was left as it is"};
+const Reason no_staged_log = {Code::index_conflict,
+                              "nothing is staged under that name: it holds no entry",
+                              "look for the staged key with oplog_keys; one that was published, to "
+                              "another key or with another expected_last, is deleted"};
 }  // namespace reasons
 
 Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last) noexcept {
@@ -20,7 +24,9 @@ Seal publication_mark(std::string_view ns, std::string_view key, int64_t expecte
 const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noexcept {
   const bool whole = expected_last >= 1 && log.first == 1 && log.last == expected_last &&
                      log.count == expected_last;
-  return whole ? nullptr : &reasons::not_whole;
+  return whole            ? nullptr
+         : log.count == 0 ? &reasons::no_staged_log
+                          : &reasons::not_whole;
 }
 
 const Reason* judge_staged_mode(Mode mode, bool epoch_given) noexcept {

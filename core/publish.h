@@ -39,6 +39,7 @@ inline bool can_be_published_to(const LogEnd& end) noexcept { return end.last_ev
 
 namespace reasons {
 extern const Reason not_whole;  // %n: expected_last
+extern const Reason no_staged_log;
 }  // namespace reasons
 
 }  // namespace fence

@@ -25,8 +25,9 @@ bool judge(const OwnerCall& call, const NamespaceRule& rule, const StoredRecord&
   if (verdict->action != ClaimAction::refuse) {
     return true;
   }
-  *refusal = refusal_by(record, call.name, call.claimant, *verdict->refusal);
-  refusal->number = floor;
+  *refusal = claim_refusal(verdict->refusal, record.ownership(), floor, call.claimant);
+  refusal->ns = call.name.ns;
+  refusal->key = call.name.key;
   note_refusal(*refusal);
   if (!is_refused_claim(*refusal)) {
     raise_error(*refusal);

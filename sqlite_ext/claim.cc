@@ -35,9 +35,7 @@ bool judge_log_claim(const LogState& log, const OwnerCall& call, ClaimVerdict* v
   if (verdict->action != ClaimAction::refuse) {
     return true;
   }
-  Refusal refusal = ownership_refusal(verdict->refusal, log.ownership(), call.claimant);
-  refusal.number = log.rule.floor;
-  failure->refuse(refusal);
+  failure->refuse(claim_refusal(verdict->refusal, log.ownership(), floor, call.claimant));
   return false;
 }
 

@@ -18,7 +18,10 @@ struct Control {
 // for values that cannot be, ZF007 for a file that is older than the connection knows.
 bool read_control(Connection* connection, Control* control, Failure* failure) noexcept;
 
-// The last of these, for calls that have read the generation together with other things.
+// The same without the last check, for a call that only looks at the file.
+bool look_at_control(Connection* connection, Control* control, Failure* failure) noexcept;
+
+// That check alone, for calls that have read the generation together with other things.
 bool check_generation(Connection* connection, int64_t generation, Failure* failure) noexcept;
 
 // Stores the control row; stored: in the place of the one that is there.

@@ -1,6 +1,8 @@
 // fence_version() and fence_capabilities().
 #include <cstring>
 
+#include "core/lineage.h"
+#include "sqlite_ext/control_store.h"
 #include "sqlite_ext/functions.h"
 #include "sqlite_ext/json_text.h"
 #include "sqlite_ext/storage.h"
@@ -46,8 +48,17 @@ bool read_capabilities(Connection* connection, Capabilities* found, Failure* fai
   if (fault == nullptr && installed != Installed::yes) {
     fault = installed == Installed::no ? &reasons::not_installed : &reasons::partly_installed;
   }
+  int64_t number = format;
   if (fault == nullptr && format != file_format) {
     fault = &reasons::other_format;
+  }
+  if (fault == nullptr) {
+    Control control;
+    if (!look_at_control(connection, &control, failure)) {
+      return false;
+    }
+    number = control.generation;
+    fault = judge_generation(control.generation, connection->min_generation);
   }
   found->fencing = fault == nullptr;
   bool stands = true;
@@ -55,7 +66,7 @@ bool read_capabilities(Connection* connection, Capabilities* found, Failure* fai
     return false;
   }
   if (fault != nullptr) {
-    put_reason(*fault, format, found);
+    put_reason(*fault, number, found);
   } else if (!stands) {
     put_reason(reasons::marker_missing, 0, found);
   }

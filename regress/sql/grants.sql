@@ -316,7 +316,7 @@ SELECT count(*) FROM fence_internal.access WHERE role::text !~ 'grants';
 -- revoke says what it did not do.
 CREATE ROLE grants_short;
 SELECT fence.fence_grant_writer('grants_short'), fence.fence_grant_writer('grants_short', 'a'), fence.fence_grant_reader('grants_short');
-SELECT namespace, may_write FROM fence.fence_grants WHERE role = 'grants_short'::regrole ORDER BY may_write, namespace;
+SELECT namespace, may_write FROM fence.fence_grants WHERE role = 'grants_short' ORDER BY may_write, namespace;
 SELECT fence.fence_revoke_writer('grants_short', 'a');
 SELECT fence.fence_revoke_writer('grants_short');
 SELECT fence.fence_revoke_writer('grants_short');

@@ -97,7 +97,9 @@ TEST_F(Anchor, an_older_file_can_still_be_looked_at) {
   EXPECT_EQ(db.value("SELECT count(*) FROM oplog_keys('n')"), "1");
   EXPECT_EQ(db.value("SELECT epoch FROM oplog_metadata"), "7");
   EXPECT_EQ(db.value("SELECT fence_config('max_waiters')"), "16");
-  EXPECT_EQ(db.value("SELECT json_extract(fence_capabilities(), '$.fencing')"), "1");
+  EXPECT_EQ(db.value("SELECT json_extract(fence_capabilities(), '$.fencing')"), "0");
+  EXPECT_NE(db.value("SELECT json_extract(fence_capabilities(), '$.reason')").find("generation 0"),
+            std::string::npos);
   EXPECT_EQ(findings(db), Rows{});
   EXPECT_EQ(db.value("SELECT fence_install()"), "1");
 }

@@ -27,7 +27,7 @@ TEST_F(Purge, from_then_on_a_first_claim_must_exceed_the_floor) {
       const Result result = db.exec(claim(key, epoch, w1));
       EXPECT_TRUE(refused(result, "ZF001", auth, "ZF001")) << key << epoch;
       EXPECT_NE(result.message.find("purged up to epoch 9"), std::string::npos) << result.message;
-      EXPECT_EQ(detail(result, "stored_epoch"), "NULL");
+      EXPECT_EQ(detail(result, "stored_epoch"), "9") << "what to exceed";
       EXPECT_EQ(detail(result, "deleted"), "0");
     }
     EXPECT_OK(db, claim(key, 10, w1));

@@ -109,7 +109,8 @@ TEST(Delete, is_the_owners) {
     const Reason* refusal;
   } cases[] = {
       {"by the owner", live(7), true, {7, w1}, DeleteAction::remove, nullptr},
-      {"stale", live(7), true, {6, w1}, DeleteAction::refuse, &reasons::stale_write},
+      {"stale", live(7), true, {6, w2}, DeleteAction::refuse, &reasons::stale_write},
+      {"its own earlier epoch", live(7), true, {6, w1}, DeleteAction::refuse, &reasons::left_epoch},
       {"ahead", live(7), true, {8, w1}, DeleteAction::refuse, &reasons::ahead_of_record},
       {"other", live(7), true, {7, w2}, DeleteAction::refuse, &reasons::written_by_other},
       {"none", {}, false, {0, w1}, DeleteAction::refuse, &reasons::never_claimed},
@@ -140,7 +141,7 @@ TEST(Reset, only_lowers_what_there_is) {
     EXPECT_EQ(judge_reset(record, 7), &reasons::reset_not_lower);
     EXPECT_EQ(judge_reset(record, greatest), &reasons::reset_not_lower);
   }
-  EXPECT_EQ(judge_reset({}, 0), &reasons::never_claimed);
+  EXPECT_EQ(judge_reset({}, 0), &reasons::nothing_to_reset);
   EXPECT_EQ(judge_reset(live(greatest), greatest - 1), nullptr);
   EXPECT_EQ(judge_reset(live(0), 0), &reasons::reset_not_lower);
   EXPECT_EQ(judge_reset(live(-3), 0), &reasons::impossible_epoch);

@@ -50,12 +50,14 @@ TEST(Mode, a_writer_that_is_none_comes_first_where_a_call_without_an_epoch_is_no
     for (const Mode mode : {Mode::required, Mode::unfenced, Mode::optional}) {
       const Reason* reason = rule(mode, false);
       EXPECT_EQ(judge_call_mode(rule, mode, false, true), reason);
-      EXPECT_EQ(judge_call_mode(rule, mode, false, false),
-                reason == nullptr ? nullptr : &reasons::bad_writer);
+      EXPECT_EQ(judge_call_mode(rule, mode, false, false), reason == nullptr ? nullptr
+                                                           : rule == judge_owner_mode
+                                                               ? &reasons::bad_writer
+                                                               : &reasons::no_claimant);
       EXPECT_EQ(judge_call_mode(rule, mode, true, true), rule(mode, true));
     }
   }
-  EXPECT_EQ(judge_call_mode(judge_mode, Mode::required, false, false), &reasons::bad_writer);
+  EXPECT_EQ(judge_call_mode(judge_mode, Mode::required, false, false), &reasons::no_claimant);
   EXPECT_EQ(judge_call_mode(nullptr, Mode::required, false, false), nullptr);
 }
 

@@ -140,8 +140,9 @@ TEST(Write, needs_the_equal_epoch_and_the_same_writer) {
       {"the owner", live(7), 7, w1, nullptr},
       {"the owner at 0", live(0), 0, w1, nullptr},
       {"the owner at 2^63-1", live(greatest), greatest, w1, nullptr},
-      {"record is higher", live(8), 7, w1, &reasons::stale_write},
-      {"record is much higher", live(greatest), 0, w1, &reasons::stale_write},
+      {"record is higher", live(8), 7, w2, &reasons::stale_write},
+      {"record is much higher", live(greatest), 0, w2, &reasons::stale_write},
+      {"it claimed anew itself", live(8), 7, w1, &reasons::left_epoch},
       {"record is lower", live(5), 6, w1, &reasons::ahead_of_record},
       {"record is much lower", live(0), greatest, w1, &reasons::ahead_of_record},
       {"other writer", live(4), 4, w2, &reasons::written_by_other},
@@ -247,13 +248,23 @@ struct DetailCase {
   char deleted;
 };
 
+TEST(ClaimRefusal, says_which_epoch_was_in_the_way) {
+  const Refusal purged = claim_refusal(&reasons::claim_below_namespace_floor, none(), 42, {7, w2});
+  EXPECT_TRUE(purged.stored_epoch.known);
+  EXPECT_EQ(purged.stored_epoch.value, 42);
+  EXPECT_FALSE(purged.stored_writer.known);
+  EXPECT_TRUE(purged.deleted.known && !purged.deleted.value);
+  const Refusal stale = claim_refusal(&reasons::stale_claim, live(8), 42, {7, w2});
+  EXPECT_EQ(stale.stored_epoch.value, 8) << "not the floor";
+}
+
 TEST(OwnershipRefusal, says_both_epochs_both_writers_and_whether_the_key_was_deleted) {
   const DetailCase cases[] = {
       {"stale claim", &reasons::stale_claim, live(8), true, 'f'},
       {"claim below floor", &reasons::claim_below_floor, deleted(8), true, 't'},
-      {"claim below purge", &reasons::claim_below_namespace_floor, none(), false, 'f'},
       {"claim by other", &reasons::claimed_by_other, live(7), true, '-'},
       {"stale write", &reasons::stale_write, live(8), true, '-'},
+      {"own claim", &reasons::left_epoch, live(8), true, '-'},
       {"write by other", &reasons::written_by_other, live(7), true, '-'},
       {"never claimed", &reasons::never_claimed, none(), false, 'f'},
       {"key deleted", &reasons::key_deleted, deleted(8), true, 't'},

@@ -51,8 +51,11 @@ TEST(StagedLog, is_whole_when_it_is_exactly_1_to_the_expected_last) {
       {"far too long", {1, 4, 4}, INT64_MAX},
   };
   for (const auto& c : cases) {
-    EXPECT_EQ(judge_staged_log(c.log, c.expected), &reasons::not_whole) << c.what;
+    EXPECT_EQ(judge_staged_log(c.log, c.expected),
+              c.log.count == 0 ? &reasons::no_staged_log : &reasons::not_whole)
+        << c.what;
   }
+  EXPECT_EQ(reasons::no_staged_log.code, Code::index_conflict);
   EXPECT_EQ(reasons::not_whole.code, Code::index_conflict);
 }
 

@@ -113,14 +113,18 @@ const Saying ownership_sayings[] = {
      "epoch 7 is claimed, the key was deleted at epoch 8",
      "epochs never come back: claim an epoch above 8"},
     {&reasons::claim_below_namespace_floor, "ZF001 stale_epoch",
-     "epoch 7 is claimed, keys of this namespace were purged up to epoch 42",
-     "epochs never come back: claim an epoch above 42"},
+     "epoch 7 is claimed, keys of this namespace were purged up to epoch 8",
+     "epochs never come back: claim an epoch above 8"},
     {&reasons::claimed_by_other, "ZF002 other_writer",
      "epoch 8 is held by another writer, 01020304",
      "two processes chose one epoch: claim an epoch above 8"},
     {&reasons::stale_write, "ZF001 stale_epoch",
      "epoch 7 is asserted, the record is already at epoch 8, held by writer 01020304",
      "this process lost the ownership: stop it, or claim an epoch above 8 with a new writer"},
+    {&reasons::left_epoch, "ZF001 stale_epoch",
+     "epoch 7 is asserted, this writer itself claimed the key anew, at epoch 8",
+     "write under epoch 8; if it was not this process that claimed it, give each process a writer "
+     "of its own"},
     {&reasons::written_by_other, "ZF002 other_writer",
      "epoch 8 is held by another writer, 01020304",
      "this process does not own the key: claim an epoch above 8 first"},
@@ -141,6 +145,8 @@ const Saying ownership_sayings[] = {
     {&reasons::claim_below_used, "ZF001 stale_epoch",
      "epoch 7 is claimed, nobody owns the key and its epochs up to 8 are used up",
      "epochs never come back: claim an epoch above 8"},
+    {&reasons::nothing_to_reset, "ZF003 no_record", "the key was never claimed",
+     "there is nothing to reset: look for the key in oplog_status"},
     {&reasons::reset_not_lower, "ZF010 out_of_range", "epoch 7 is not below epoch 8 of the record",
      "fence_reset only lowers an epoch; to raise it, claim the key"},
     {&reasons::outdated_claim, "ZF007 lineage_changed",
@@ -165,6 +171,10 @@ const Saying append_sayings[] = {
     {&reasons::not_whole, "ZF013 index_conflict",
      "the staged log does not consist of idx 1 to 42 and nothing else",
      "read the staged log: it was left as it is"},
+    {&reasons::no_staged_log, "ZF013 index_conflict",
+     "nothing is staged under that name: it holds no entry",
+     "look for the staged key with oplog_keys; one that was published, to another key or with "
+     "another expected_last, is deleted"},
 };
 
 const std::string epoch_rule = std::string("an epoch") + number_rule;
@@ -179,6 +189,10 @@ const Saying argument_sayings[] = {
      epoch_rule.c_str()},
     {&reasons::bad_writer, "ZF010 out_of_range", "the writer is not a UUID",
      "make one random UUID for each process incarnation and pass it as text"},
+    {&reasons::no_claimant, "ZF010 out_of_range",
+     "no epoch is stated, and what stands for the writer is not a UUID",
+     "pass the epoch and the writer of your claim; writes without them need a namespace in mode "
+     "unfenced or optional"},
     {&reasons::bad_idx, "ZF010 out_of_range", "the idx is not a number in range", idx_rule.c_str()},
     {&reasons::bad_payload, "ZF010 out_of_range", "the payload is not a sequence of bytes",
      "pass bytes or text; an empty payload is fine, NULL is not"},
@@ -247,7 +261,9 @@ const Saying key_sayings[] = {
      "pass NULL as epoch, or set the mode to optional or required by fence_namespace_set"},
     {&reasons::mode_changed, "ZF012 configuration",
      "the mode of the namespace was changed while the transaction was open",
-     "do the transaction again"},
+     "do the transaction again, as the mode wants it now: with an epoch in mode required, without "
+     "one "
+     "in mode unfenced"},
     {&reasons::no_shard_space, "ZF012 configuration", "there is no such shard space",
      "pass NULL: the namespace is not bound to one"},
 };

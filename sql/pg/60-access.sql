@@ -94,7 +94,7 @@ COMMENT ON FUNCTION fence.fence_grant_reader(name) IS
 'Lets the role read all logs. For the owner of Fence and superusers';
 
 CREATE VIEW fence.fence_grants AS
-SELECT a.role, a.namespace, a.may_write FROM fence_internal.access AS a;
+SELECT pg_catalog.pg_get_userbyid(a.role) AS role, a.namespace, a.may_write FROM fence_internal.access AS a;
 COMMENT ON VIEW fence.fence_grants IS
 'Who may read, or write, which namespace (NULL: all) beside superusers and the owner of Fence, who alone see this';
 
