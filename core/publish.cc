@@ -12,21 +12,29 @@ const Reason no_staged_log = {Code::index_conflict,
                               "another key or with another expected_last, is deleted"};
 }  // namespace reasons
 
-Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last) noexcept {
+Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last,
+                      const Claimant& publisher) noexcept {
   const unsigned char none[16] = {};
   SipHash128 sum(none);
   sum.add_text(ns);
   sum.add_text(key);
   sum.add_u64(static_cast<uint64_t>(expected_last));
+  sum.add_u64(static_cast<uint64_t>(publisher.epoch));
+  const auto* writer = reinterpret_cast<const char*>(publisher.writer.bytes);
+  sum.add_text(std::string_view(writer, sizeof publisher.writer.bytes));
   return sum.finish();
+}
+
+bool is_repeated_publication(bool staged_lives, const Maybe<Seal>& published, const Seal& mark,
+                             const LogEnd& target) noexcept {
+  return !staged_lives && published.known && published.value == mark &&
+         !can_be_published_to(target);
 }
 
 const Reason* judge_staged_log(const StagedLog& log, int64_t expected_last) noexcept {
   const bool whole = expected_last >= 1 && log.first == 1 && log.last == expected_last &&
                      log.count == expected_last;
-  return whole            ? nullptr
-         : log.count == 0 ? &reasons::no_staged_log
-                          : &reasons::not_whole;
+  return whole ? nullptr : log.count == 0 ? &reasons::no_staged_log : &reasons::not_whole;
 }
 
 const Reason* judge_staged_mode(Mode mode, bool epoch_given) noexcept {

@@ -13,9 +13,15 @@
 
 namespace fence {
 
-// Remembered by a staged key that was published: to where, and how long its log was. Keyed
-// with a constant: it tells a repeat from another call, and guards nothing.
-Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last) noexcept;
+// Remembered by a staged key that was published: to where, how long its log was, and by whom.
+// Keyed with a constant: it tells a repeat from another call, and guards nothing.
+Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last,
+                      const Claimant& publisher) noexcept;
+
+// Is the call the repeat of one that has published? mark: of this call; target: the end of the
+// log there now. One of another owner is not, nor one whose target began a new life since.
+bool is_repeated_publication(bool staged_lives, const Maybe<Seal>& published, const Seal& mark,
+                             const LogEnd& target) noexcept;
 
 // The entries of a staged log, as they stand there.
 struct StagedLog {

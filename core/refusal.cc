@@ -161,12 +161,20 @@ void render_message(const Refusal& refusal, TextSink* out) noexcept {
 }
 
 void render_doomed_text(const Refusal& first, TextSink* out) noexcept {
+  if (first.code() == Code::transaction_refused) {
+    render_text(first, out);  // nothing was refused before it
+    return;
+  }
   out->put("a call in this transaction was refused with ");
   put_code(first.code(), out);
   out->put(", so nothing of it can be committed");
 }
 
 void render_doomed_hint(const Refusal& first, TextSink* out) noexcept {
+  if (first.code() == Code::transaction_refused) {
+    render_hint(first, out);
+    return;
+  }
   out->put("ROLLBACK; about ");
   out->put(rule_of(first.code()).sqlstate);
   out->put(": ");

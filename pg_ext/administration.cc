@@ -16,9 +16,13 @@ namespace fence {
 
 namespace {
 
-// Before this the key was deleted long enough ago.
+// Before this the key was deleted long enough ago. Of age 0 are all, also those that were
+// deleted under a clock that was ahead.
 TimestampTz cutoff(int64_t older_than_ms) {
   constexpr int64_t longest_ms = INT64_MAX / 1000;
+  if (older_than_ms == 0) {
+    return DT_NOEND;
+  }
   return older_than_ms > longest_ms ? INT64_MIN + 1 : GetCurrentTimestamp() - older_than_ms * 1000;
 }
 

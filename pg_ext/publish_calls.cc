@@ -20,7 +20,9 @@ struct PublishCall {
   RecordName staged;
   int64_t expected_last = 0;
 
-  Seal mark() const { return publication_mark(target.name.ns, target.name.key, expected_last); }
+  Seal mark() const {
+    return publication_mark(target.name.ns, target.name.key, expected_last, target.claimant);
+  }
 };
 
 PublishCall read_call(Arguments* arguments) {
@@ -112,11 +114,12 @@ void delete_staged(const PublishCall& call, StoredRecord* record) {
 bool publish(const PublishCall& call, OwnedWrite* write) {
   write->check_owner();
   StoredRecord staged = read_record(call.staged, Reading::locked);
-  if (!staged.lives && staged.published.known && staged.published.value == call.mark()) {
+  const LogEnd target = write->find_end();
+  if (is_repeated_publication(staged.lives, staged.published, call.mark(), target)) {
     return true;
   }
   check_staged_owner(call, staged);
-  if (!can_be_published_to(write->find_end())) {
+  if (!can_be_published_to(target)) {
     return false;
   }
   check_whole(call, staged);

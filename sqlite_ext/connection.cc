@@ -29,6 +29,7 @@ CallScope::CallScope(Connection* connection, Failure* failure, WhenDoomed when_d
       failure_(failure),
       intent_(intent),
       marked_(!connection->in_call),
+      limits_(connection->db),
       last_rowid_(sqlite3_last_insert_rowid(connection->db)) {
   if (!marked_) {
     failure->refuse(reasons::nested_call);

@@ -5,6 +5,7 @@
 
 #include "sqlite_ext/evidence.h"
 #include "sqlite_ext/guard.h"
+#include "sqlite_ext/limits.h"
 #include "sqlite_ext/sqlite.h"
 #include "sqlite_ext/statements.h"
 #include "sqlite_ext/transaction.h"
@@ -63,6 +64,7 @@ class CallScope {
   Intent intent_;
   bool marked_;
   bool entered_ = false;
+  LimitScope limits_;
   // Inserting into Fence's tables must not change what the application sees.
   sqlite3_int64 last_rowid_;
 };

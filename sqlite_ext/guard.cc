@@ -15,9 +15,10 @@ const Reason write_suppressed = {
     "find out who changes triggers on Fence's tables"};
 const Reason write_refused = {
     Code::guard_broken,
-    "Fence's own write was refused: its tables, triggers or guard function "
-    "were replaced",
-    "load the extension on a new connection, and find out who changed them"};
+    "Fence's own statement was refused: its tables, triggers or guard function were replaced, or "
+    "this connection forbids what they need by an authorizer or a limit",
+    "try it on a new connection without such; if it is refused there, too, find out who changed "
+    "them"};
 }  // namespace reasons
 
 bool Ticket::disarm() noexcept {

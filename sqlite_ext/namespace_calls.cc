@@ -34,8 +34,8 @@ bool read_call(int count, sqlite3_value** values, NamespaceCall* call, Failure* 
     return refuse(failure, reasons::bad_mode);
   }
   if (count > 2) {
-    const int64_t number = sqlite3_value_int64(values[2]);
-    if (sqlite3_value_type(values[2]) != SQLITE_INTEGER || (number != 0 && number != 1)) {
+    int64_t number = 0;
+    if (!read_number(values[2], reasons::bad_identical_repeat, &number, failure) || number > 1) {
       return refuse(failure, reasons::bad_identical_repeat);
     }
     call->rule.identical_repeat = number == 1;

@@ -25,7 +25,7 @@ struct PublishCall {
   int64_t expected_last = 0;
 
   Seal mark() const noexcept {
-    return publication_mark(target.name.ns, target.name.key, expected_last);
+    return publication_mark(target.name.ns, target.name.key, expected_last, target.claimant);
   }
 };
 
@@ -62,9 +62,8 @@ bool judge_publisher(Connection* connection, const PublishCall& call, PublishSta
   if (!read_log(connection, call.staged, judge_staged_mode, &state->staged, failure)) {
     return refuse_at(call.staged.name, failure);
   }
-  const StoredRecord& staged = state->staged.record;
-  state->published = state->staged.stored && staged.deleted_at.known && staged.published.known &&
-                     staged.published.value == call.mark();
+  state->published = is_repeated_publication(state->staged.lives(), state->staged.record.published,
+                                             call.mark(), state->target.end);
   return state->published || check_staged_owner(call, *state, failure);
 }
 

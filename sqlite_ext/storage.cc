@@ -24,7 +24,7 @@ const Reason no_journal = {Code::configuration,
                            "PRAGMA journal_mode = WAL"};
 const Reason memory_journal = {Code::configuration,
                                "main has journal_mode MEMORY, so a crash could destroy the file",
-                               "PRAGMA journal_mode = WAL"};
+                               "PRAGMA journal_mode = WAL, or DELETE where there is no file"};
 const Reason no_locks = {Code::configuration, "main was opened without file locks",
                          "open it without nolock=1 and with a VFS that locks"};
 const Reason immutable_file = {Code::configuration, "main was opened as immutable",
@@ -130,8 +130,9 @@ void refuse_unreadable(Connection* connection, int rc, Failure* failure) noexcep
   }
   Installed installed = Installed::no;
   if (find_installed(connection, &installed, failure)) {
-    failure->refuse(installed == Installed::no ? reasons::not_installed
-                                               : reasons::partly_installed);
+    failure->refuse(installed == Installed::no       ? reasons::not_installed
+                    : installed == Installed::partly ? reasons::partly_installed
+                                                     : reasons::write_refused);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/argument.h"
 #include "sqlite_ext/functions.h"
+#include "sqlite_ext/limits.h"
 #include "sqlite_ext/rows_table.h"
 #include "sqlite_ext/verify.h"
 
@@ -78,6 +79,7 @@ struct VerifyTable : RowsTable<VerifyTable> {
       failure.name_key(range.ns, range.key);
       return failure.raise(base->pVtab);
     }
+    const LimitScope limits(connection_of(base->pVtab)->db);
     void* memory = sqlite3_malloc(sizeof(Verifier));
     if (memory == nullptr) {
       return SQLITE_NOMEM;
@@ -87,6 +89,7 @@ struct VerifyTable : RowsTable<VerifyTable> {
   }
 
   static int next(sqlite3_vtab_cursor* base) noexcept {
+    const LimitScope limits(connection_of(base->pVtab)->db);
     VerifyCursor* cursor = verify_cursor(base);
     Failure failure;
     const VerifyStep step = cursor->verifier->next(&cursor->finding, &failure);

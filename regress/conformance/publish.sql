@@ -63,6 +63,21 @@ SELECT oplog_metadata_upsert('n', 'b', 10, :w1);
 SELECT fenced_publish('n', 'next', 10, :w1, 'n', 'b', 1);
 SELECT idx, epoch, payload FROM oplog_read('n', 'next');
 
+-- Only the publisher's own repeat is true: not that of an owner who came later, nor where the
+-- final key has begun a new life since.
+SELECT fenced_publish('n', 'next', 10, :w1, 'n', 'b', 1);
+SELECT oplog_metadata_upsert('n', 'next', 11, :w2);
+SELECT fenced_publish('n', 'next', 11, :w2, 'n', 'b', 1);
+SELECT fenced_delete('n', 'next', 11, :w2);
+SELECT oplog_metadata_upsert('n', 'next', 12, :w1);
+SELECT fenced_publish('n', 'next', 12, :w1, 'n', 'b', 1);
+SELECT fence_namespace_set('u', 'unfenced');
+SELECT fenced_append('u', 'stage', NULL, NULL, 1, 'x');
+SELECT fenced_publish('u', 'free', NULL, NULL, 'u', 'stage', 1);
+SELECT fenced_publish('u', 'free', NULL, NULL, 'u', 'stage', 1);
+SELECT fenced_delete('u', 'free', NULL, NULL);
+SELECT fenced_publish('u', 'free', NULL, NULL, 'u', 'stage', 1);
+
 -- What cannot be.
 SELECT fenced_publish('n', 'x', 7, :w1, NULL, 'b', 1);
 SELECT fenced_publish('n', 'x', 7, :w1, 'n', '', 1);

@@ -34,7 +34,7 @@ class Key(NamedTuple):
     values: dict = {}             # name: (epoch, value)
     mark: int = -1                # nothing is stored at or below it again
     last: int = -1                # greatest idx ever, trimmed ones too
-    published: Optional[tuple] = None  # (target, expected_last)
+    published: Optional[tuple] = None  # (target, expected_last, epoch, owner)
 
     def standing(self):
         if self.writer is None and self.epoch == -1:
@@ -209,7 +209,8 @@ class Model:
         demand(epoch is not None or self.namespace(staged_namespace).mode != "required", "ZF012")
         self.judge(target, epoch, owner)
         source, final = self.key(staged), self.key(target)
-        if source.published == (target, expected_last):
+        call = (target, expected_last, epoch, owner)
+        if source.published == call and final.last >= 0:
             return True
         if source.standing() == "owned":
             self.judge(staged, epoch, owner)
@@ -219,8 +220,7 @@ class Model:
                and max(source.entries) == expected_last, "ZF013", key=staged_key)
         moved = {idx: (epoch, payload) for idx, (_, payload) in source.entries.items()}
         self.set_key(target, final.alive()._replace(entries=moved, last=expected_last))
-        self.set_key(staged, Key(source.epoch, source.writer, deleted=True,
-                                 published=(target, expected_last)))
+        self.set_key(staged, Key(source.epoch, source.writer, deleted=True, published=call))
         return True
 
     def fence_namespace_set(self, name, mode, identical_repeat=False, shard_space=None):

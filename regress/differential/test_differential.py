@@ -136,7 +136,7 @@ WRONG = {
         "self.now = self.release(name)._replace(asserted=self.now.asserted)"),
     "the floor is lost": ("Key(key.epoch, key.writer, deleted=True)", "Key(deleted=True)"),
     "the floor of the namespace is lost": ("epoch > self.namespace(where[0]).floor", "True"),
-    "publish forgets": ("source.published == (target, expected_last)", "False"),
+    "publish forgets": ("source.published == call and final.last >= 0", "False"),
     "publish to what was trimmed": ("if final.last >= 0:", "if final.entries:"),
     "publish by another owner": ('if source.standing() == "owned":', "if False:"),
     "published entries keep their epoch": ("idx: (epoch, payload) for idx, (_, payload)",

@@ -36,6 +36,18 @@ def test_purge_leaves_out_what_an_open_transaction_is_at(scene):
     assert scene.ask("SELECT count(*) FROM fence_internal.value WHERE namespace = %s", namespace) == 0
 
 
+def test_purge_of_age_0_takes_keys_deleted_under_a_clock_that_was_ahead(scene):
+    namespace = scene.key
+    scene.observer.execute("SELECT fence.oplog_metadata_upsert(%s, 'k', 1, %s)", [namespace, owner(1)])
+    scene.observer.execute("SELECT fence.fenced_delete(%s, 'k', 1, %s)", [namespace, owner(1)])
+    scene.observer.execute("ALTER TABLE fence_internal.record DISABLE TRIGGER guard_rows")
+    scene.observer.execute("UPDATE fence_internal.record SET deleted_at = deleted_at + '1 hour'"
+                           " WHERE namespace = %s", [namespace])
+    scene.observer.execute("ALTER TABLE fence_internal.record ENABLE ALWAYS TRIGGER guard_rows")
+    assert purge(scene, namespace, older_than_ms=1) == 0
+    assert purge(scene, namespace) == 1
+
+
 def test_purge_waits_for_no_claim(scene):
     """Somebody claims a deleted key and stands still: it is left out."""
     scene.observer.execute("SELECT fence.fence_namespace_set('p', 'optional')")

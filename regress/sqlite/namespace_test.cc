@@ -56,13 +56,17 @@ TEST_F(Namespace, is_listed_once_it_was_set) {
   EXPECT_EQ(db.value(set_mode("required", ", 0, NULL")), "NULL");
   EXPECT_EQ(rules(db), "required|0|NULL|NULL");
   EXPECT_EQ(db.value("SELECT count(*) FROM fence_namespaces"), "1");
+  EXPECT_EQ(db.value(set_mode("required", ", 1.0")), "NULL") << "a number of JavaScript's";
+  EXPECT_EQ(rules(db), "required|1|NULL|NULL");
+  EXPECT_EQ(db.value(set_mode("required", ", '0'")), "NULL");
+  EXPECT_EQ(rules(db), "required|0|NULL|NULL");
 }
 
 TEST_F(Namespace, refuses_what_is_no_mode_or_flag_or_space) {
   for (const char* arguments :
        {"NULL, 'required'", "'', 'required'", "'n', NULL", "'n', ''", "'n', 'REQUIRED'",
         "'n', 'none'", "'n', 1", "'n', x'7265717569726564'", "'n', 'optional', NULL",
-        "'n', 'optional', 2", "'n', 'optional', -1", "'n', 'optional', '1'", "'n', 'optional', 1.0",
+        "'n', 'optional', 2", "'n', 'optional', -1", "'n', 'optional', '2'", "'n', 'optional', 0.5",
         "'n', 'optional', 'true'"}) {
     expect_clean_refusal(db, std::string("SELECT fence_namespace_set(") + arguments + ")", "ZF010");
   }

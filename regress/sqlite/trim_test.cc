@@ -167,6 +167,29 @@ TEST_F(Trim, cancelled_midway_in_a_transaction_keeps_nothing_of_it) {
   EXPECT_EQ(extent(), "12|12|1");
 }
 
+// A full disk is no tampering, and what it stopped half-way cannot be kept.
+TEST_F(Trim, after_a_full_disk_the_transaction_is_refused_and_says_why) {
+  ASSERT_OK(db, "CREATE TABLE t(x)");
+  const Rows before = contents(db);
+  const int64_t pages = std::stoll(db.value("PRAGMA page_count"));
+  ASSERT_OK(db, "PRAGMA max_page_count = " + std::to_string(pages + 3));
+  ASSERT_OK(db, "BEGIN; INSERT INTO t VALUES (1)");
+  const std::string large = "SELECT fenced_append('n', " + owner("k", 7) + ", 20, zeroblob(60000))";
+  EXPECT_EQ(db.exec(large).rc, SQLITE_FULL);
+  for (const std::string& sql : {append("k", 7, w1, 21, "x"), std::string("COMMIT")}) {
+    const Result result = db.exec(sql);
+    EXPECT_EQ(result.rc, auth) << result.message;
+    EXPECT_EQ(result.message.rfind("ZF009 transaction_refused: an error of SQLite stopped", 0), 0U)
+        << result.message;
+    EXPECT_EQ(detail(result, "code"), "ZF009");
+  }
+  db.exec("ROLLBACK");
+  EXPECT_EQ(contents(db), before);
+  EXPECT_EQ(db.value("SELECT count FROM fence_stat WHERE code = 'ZF020'"), "0");
+  ASSERT_OK(db, "PRAGMA max_page_count = 100000");
+  EXPECT_OK(db, large);
+}
+
 // What the trim took, nobody can put back: the seal of the record covers the mark.
 TEST_F(Trim, remembered_mark_cannot_be_lowered_unseen) {
   ASSERT_OK(db, drop("k", 7, w1, 12));

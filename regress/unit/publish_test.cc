@@ -9,19 +9,34 @@
 namespace fence::test {
 namespace {
 
-TEST(PublicationMark, tells_targets_and_lengths_apart) {
+TEST(PublicationMark, tells_targets_lengths_and_publishers_apart) {
+  const Claimant owner{7, {{1}}};
   const std::vector<Seal> marks = {
-      publication_mark("n", "k", 3),        publication_mark("n", "k", 2),
-      publication_mark("n", "k", 0),        publication_mark("m", "k", 3),
-      publication_mark("n", "j", 3),        publication_mark("nk", "", 3),
-      publication_mark("", "nk", 3),        publication_mark("k", "n", 3),
-      publication_mark("n", "k", INT64_MAX)};
+      publication_mark("n", "k", 3, owner),         publication_mark("n", "k", 2, owner),
+      publication_mark("n", "k", 0, owner),         publication_mark("m", "k", 3, owner),
+      publication_mark("n", "j", 3, owner),         publication_mark("nk", "", 3, owner),
+      publication_mark("", "nk", 3, owner),         publication_mark("k", "n", 3, owner),
+      publication_mark("n", "k", INT64_MAX, owner), publication_mark("n", "k", 3, {8, {{1}}}),
+      publication_mark("n", "k", 3, {7, {{2}}}),    publication_mark("n", "k", 7, {3, {{1}}}),
+      publication_mark("n", "k", 3, nobody)};
   for (size_t i = 0; i < marks.size(); ++i) {
     for (size_t j = 0; j < marks.size(); ++j) {
       EXPECT_EQ(marks[i] == marks[j], i == j) << i << " " << j;
     }
   }
-  EXPECT_TRUE(publication_mark("n", "k", 3) == publication_mark("n", "k", 3));
+  EXPECT_TRUE(publication_mark("n", "k", 3, owner) == publication_mark("n", "k", 3, owner));
+}
+
+TEST(RepeatedPublication, is_that_of_the_publisher_while_its_log_is_there) {
+  const Seal mark = publication_mark("n", "k", 3, {7, {{1}}});
+  const Seal other = publication_mark("n", "k", 3, {8, {{1}}});
+  const LogEnd published{3, -1};
+  EXPECT_TRUE(is_repeated_publication(false, mark, mark, published));
+  EXPECT_TRUE(is_repeated_publication(false, mark, mark, {-1, 3})) << "trimmed since";
+  EXPECT_FALSE(is_repeated_publication(false, mark, mark, {})) << "the target lives anew";
+  EXPECT_FALSE(is_repeated_publication(false, mark, other, published)) << "another's";
+  EXPECT_FALSE(is_repeated_publication(false, {}, mark, published)) << "never published";
+  EXPECT_FALSE(is_repeated_publication(true, mark, mark, published)) << "the stage lives anew";
 }
 
 TEST(StagedLog, is_whole_when_it_is_exactly_1_to_the_expected_last) {
