@@ -203,7 +203,8 @@ def test_a_published_key_remembers_where_to(file, tmp_path):
     call(db, "SELECT fenced_append('ns', 'staged', 3, ?, 1, 'one')")
     assert call(db, "SELECT fenced_publish('ns', 'final', 3, ?, 'ns', 'staged', 1)") == 1
     record = file.execute("SELECT * FROM fence_meta_v1 WHERE key = 'staged'").fetchone()
-    mark = siphash128(ZEROS, text("ns") + text("final") + number(1))
+    publisher = number(3) + text(record["writer"])
+    mark = siphash128(ZEROS, text("ns") + text("final") + number(1) + publisher)
     assert (record["published"], record["epoch"]) == (mark, 3)
     assert record["seal"] == seal_of_record(seal_key, record)
     db.close()
