@@ -70,8 +70,10 @@ void lower_epoch(const RecordName& name, int64_t epoch, StoredRecord* record) {
   if (find_holders(key_tag(name.hash), AccessExclusiveLock).count > 0) {
     raise_busy();
   }
-  remove_leftovers(name, *record);
   const LogEnd end = find_log_end(name, *record);
+  if (!remove_leftovers(name, *record).all) {
+    raise_busy();
+  }
   record->epoch = epoch;
   record->writer = nobody.writer;
   record->born = unfenced_epoch;

@@ -82,7 +82,9 @@ bool is_bare_call(FunctionCallInfo call) {
   const bool written = TransactionIdIsValid(GetTopTransactionIdIfAny());
   // A client that asked for more than notices is sent messages in the middle of a commit.
   const bool chatty = client_min_messages < NOTICE;
-  return in_autocommit() && !in_pipeline() && !has_assertions() && !written && !chatty &&
+  // A cursor that an argument declared WITH HOLD is run to its end by the commit.
+  const bool held = !ThereAreNoReadyPortals();
+  return in_autocommit() && !in_pipeline() && !has_assertions() && !written && !chatty && !held &&
          is_whole_statement(call) && (is_simple_query() || has_sync_at_hand());
 }
 

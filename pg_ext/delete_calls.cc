@@ -23,10 +23,13 @@ int64_t remove(const OwnerCall& call) {
   if (judge(call, record) == DeleteAction::nothing) {
     return 0;
   }
-  const int64_t removed = remove_content(call.name, record);
+  const RemovedContent removed = remove_content(call.name, record);
+  if (!removed.removal.safe) {
+    raise_busy();
+  }
   record.lives = false;
   write_record(call.name, record);
-  return removed;
+  return removed.entries;
 }
 
 }  // namespace

@@ -124,13 +124,25 @@ RemovedEntries remove_entries(const RecordName& name, const StoredRecord& record
   }
   Relation table = open_table(relations().entry, RowExclusiveLock);
   scan_entries(name, above + 1, through, SnapshotSelf, [&](const IndexScan& scan) {
-    removed.counted += record.counts(epoch_of_entry(scan.row())) ? 1 : 0;
-    removed.all = remove_row(table, scan.row()->tts_tid) && removed.all;
+    const int64_t epoch = epoch_of_entry(scan.row());
+    removed.counted += record.counts(epoch) ? 1 : 0;
+    removed.removal.note(remove_row(table, scan.row()->tts_tid), record.may_stay(epoch));
     return true;
   });
   CommandCounterIncrement();
   table_close(table, NoLock);
   return removed;
+}
+
+int64_t find_own_stored(const RecordName& name, int64_t epoch, int64_t from, int64_t to) {
+  int64_t found = -1;
+  scan_entries(name, from, to, SnapshotSelf, [&](const IndexScan& scan) {
+    if (epoch_of_entry(scan.row()) == epoch && is_own_row(scan.row())) {
+      found = idx_of_entry(scan.row());
+    }
+    return found < 0;
+  });
+  return found;
 }
 
 EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)

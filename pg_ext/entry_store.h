@@ -47,13 +47,17 @@ void scan_entries(const RecordName& name, int64_t from, int64_t to, Snapshot sna
 }
 
 // Removes the entries of idx above..through, but for rows that another transaction is at:
-// the caller sees to it that they do not count. Returns how many counted.
+// the caller sees to it that they do not count.
 struct RemovedEntries {
   int64_t counted = 0;
-  bool all = true;  // no row was left
+  Removal removal;
 };
 RemovedEntries remove_entries(const RecordName& name, const StoredRecord& record, int64_t above,
                               int64_t through);
+
+// The lowest idx from..to at which this transaction has stored an entry under that epoch, and
+// has not undone it since; -1: none.
+int64_t find_own_stored(const RecordName& name, int64_t epoch, int64_t from, int64_t to);
 
 // Of a row that a scan found.
 int64_t idx_of_entry(TupleTableSlot* row);

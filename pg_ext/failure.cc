@@ -122,10 +122,12 @@ void log_reset(std::string_view ns, std::string_view key, int64_t before, int64_
 }
 
 void raise_busy() {
-  ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-                  errmsg("an open transaction is at what the key holds"),
-                  errhint("Try again when it has ended; fence_holders shows it."),
-                  errhidestmt(true), errhidecontext(true)));
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("an open transaction is at what the key holds"),
+       errhint("Try again when it has ended: fence_holders shows it, fence_evict ends it if it "
+               "waits for its client."),
+       errhidestmt(true), errhidecontext(true)));
   pg_unreachable();
 }
 

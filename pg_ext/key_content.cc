@@ -30,13 +30,16 @@ LogEnd find_log_end(const RecordName& name, const StoredRecord& record) {
   return end;
 }
 
-int64_t remove_content(const RecordName& name, const StoredRecord& record) {
+RemovedContent remove_content(const RecordName& name, const StoredRecord& record) {
+  RemovedContent removed;
   const int64_t trimmed = find_trimmed(name, record);
-  remove_entries(name, record, -1, trimmed);
-  const int64_t counted = remove_entries(name, record, trimmed, greatest_number).counted;
-  remove_trim_marks(name);
-  remove_values(name);
-  return record.lives ? counted : 0;
+  removed.removal.add(remove_entries(name, record, -1, trimmed).removal);
+  const RemovedEntries entries = remove_entries(name, record, trimmed, greatest_number);
+  removed.removal.add(entries.removal);
+  removed.removal.add(remove_trim_marks(name, record));
+  removed.removal.add(remove_values(name, record));
+  removed.entries = record.lives ? entries.counted : 0;
+  return removed;
 }
 
 bool has_no_content(const RecordName& name) {
@@ -44,20 +47,23 @@ bool has_no_content(const RecordName& name) {
          is_empty(relations().value, name);
 }
 
-void remove_leftovers(const RecordName& name, const StoredRecord& record) {
+Removal remove_leftovers(const RecordName& name, const StoredRecord& record) {
+  Removal removal;
   const int64_t trimmed = find_trimmed(name, record);
   Relation table = open_table(relations().entry, RowExclusiveLock);
   scan_entries(name, 0, greatest_number, SnapshotSelf, [&](const IndexScan& scan) {
     const bool used = record.lives && record.counts(epoch_of_entry(scan.row())) &&
                       idx_of_entry(scan.row()) > trimmed;
     if (!used) {
-      remove_row(table, scan.row()->tts_tid);
+      removal.note(remove_row(table, scan.row()->tts_tid), false);
     }
     return true;
   });
   CommandCounterIncrement();
   table_close(table, NoLock);
-  remove_old_values(name, record);
+  removal.add(remove_trim_marks(name, record));
+  removal.add(remove_old_values(name, record));
+  return removal;
 }
 
 }  // namespace fence

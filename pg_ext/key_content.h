@@ -10,17 +10,21 @@ namespace fence {
 // Where the log of a key ends; nothing, where it does not live.
 LogEnd find_log_end(const RecordName& name, const StoredRecord& record);
 
-// Removes it, as far as no other transaction is at it; what is left does not count in any
-// later life of the key. Returns how many entries there were. The caller holds Exclusive on
-// the key, and stores the record as deleted.
-int64_t remove_content(const RecordName& name, const StoredRecord& record);
+// Removes it, as far as no other transaction is at it. Where what is left might count in a
+// later life of the key, the key must not be deleted. The caller holds Exclusive on the key,
+// and stores the record as deleted.
+struct RemovedContent {
+  int64_t entries = 0;  // that there were
+  Removal removal;
+};
+RemovedContent remove_content(const RecordName& name, const StoredRecord& record);
 
 // Whether nothing is stored of a key, whatever it is worth.
 bool has_no_content(const RecordName& name);
 
-// Removes what does not count: entries below the trim, entries and values of earlier lives.
-// No other transaction must be at the key.
-void remove_leftovers(const RecordName& name, const StoredRecord& record);
+// Removes what does not count: entries below the trim, entries and values of earlier lives;
+// and all trim marks, so the caller notes in the record where the log begins.
+Removal remove_leftovers(const RecordName& name, const StoredRecord& record);
 
 }  // namespace fence
 

@@ -60,7 +60,7 @@ OwnedWrite::OwnedWrite(FunctionCallInfo call, const OwnerCall& owner) : owner_(o
   }
   if (rule_.mode == Mode::optional) {
     // Before the record is read: it says where entries without an epoch may stand.
-    hold_lock_for(unfenced_tag(owner.name.hash), ShareLock, settings.commit_wait);
+    shut_out_unfenced(owner.name);
   }
 }
 

@@ -104,7 +104,9 @@ void move_entries(const PublishCall& call, const StoredRecord& record, OwnedWrit
 }
 
 void delete_staged(const PublishCall& call, StoredRecord* record) {
-  remove_content(call.staged, *record);
+  if (!remove_content(call.staged, *record).removal.safe) {
+    raise_busy();
+  }
   record->lives = false;
   record->published = call.mark();
   write_record(call.staged, *record);

@@ -31,6 +31,27 @@ struct StoredRecord {
   bool counts(int64_t stored_epoch) const {
     return stored_epoch == unfenced_epoch || stored_epoch >= born;
   }
+  // May what is stored under that epoch stay behind when this life ends? The next life has
+  // higher epochs only, so it does not count there; but it would without an epoch, and where
+  // fence_reset has lowered the epoch since.
+  bool may_stay(int64_t stored_epoch) const {
+    return stored_epoch >= 0 && stored_epoch <= epoch && stored_epoch < INT64_MAX;
+  }
+};
+
+// What became of rows that were to go. Those that another transaction is at stay.
+struct Removal {
+  bool all = true;   // none stayed
+  bool safe = true;  // those that stayed count in no later life of the key
+
+  void note(bool gone, bool may_stay) {
+    all = all && gone;
+    safe = safe && (gone || may_stay);
+  }
+  void add(const Removal& other) {
+    all = all && other.all;
+    safe = safe && other.safe;
+  }
 };
 
 // The key begins a new life under that epoch, with nothing of the earlier one.

@@ -4,6 +4,7 @@
 #include "pg_ext/failure.h"
 
 extern "C" {
+#include "access/sysattr.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "utils/inval.h"
@@ -139,7 +140,13 @@ bool remove_row(Relation table, const ItemPointerData& row) {
   ItemPointerData tid = row;
   const TM_Result result = table_tuple_delete(table, &tid, GetCurrentCommandId(true), SnapshotSelf,
                                               InvalidSnapshot, false, &failure, false);
-  return result == TM_Ok || result == TM_SelfModified;
+  return result == TM_Ok || result == TM_SelfModified || result == TM_Deleted;
+}
+
+bool is_own_row(TupleTableSlot* row) {
+  bool is_null = false;
+  const Datum maker = slot_getsysattr(row, MinTransactionIdAttributeNumber, &is_null);
+  return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(maker));
 }
 
 // The index only once the table is locked: it may have been built anew meanwhile.

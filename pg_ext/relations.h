@@ -113,6 +113,9 @@ void insert_row(Relation table, Datum* values, bool* nulls);
 // still open has touched it: then false, at once.
 bool remove_row(Relation table, const ItemPointerData& row);
 
+// Whether this very transaction has stored the row.
+bool is_own_row(TupleTableSlot* row);
+
 }  // namespace fence
 
 #endif

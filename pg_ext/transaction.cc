@@ -7,6 +7,7 @@
 #include "pg_ext/bare_call.h"
 #include "pg_ext/clock.h"
 #include "pg_ext/commit_order.h"
+#include "pg_ext/entry_store.h"
 #include "pg_ext/key_lock.h"
 #include "pg_ext/namespace_store.h"
 #include "pg_ext/record_store.h"
@@ -33,6 +34,7 @@ struct State {
   bool committing = false;  // its check at commit is done
   bool claimed = false;
   bool doomed = false;
+  bool shuts_out = false;  // holds locks against writes without an epoch
   Assertions assertions;
   Assertions unfenced;  // keys that were written to without an epoch
 };
@@ -57,7 +59,8 @@ void on_transaction_end(XactEvent event, void*) {
       break;
     case XACT_EVENT_PRE_PREPARE:
       raise_if_doomed();
-      if ((!state.assertions.empty() || !state.unfenced.empty() || state.claimed) &&
+      if ((!state.assertions.empty() || !state.unfenced.empty() || state.claimed ||
+           state.shuts_out) &&
           layer(Layer::prepare_check)) {
         raise_error(not_prepared);
       }
@@ -101,12 +104,20 @@ void check_mode_now(const RecordName& name, Mode mode) {
   }
 }
 
+// What a savepoint has taken back is still the lowest that was stored: the rows tell.
 void check_not_trimmed(const RecordName& name, const StoredRecord& record, const Claimant& claimant,
                        const Maybe<int64_t>& lowest_stored) {
-  if (lowest_stored.known && layer(Layer::trim_check) &&
-      lowest_stored.value <= find_trimmed_by_others(name, record)) {
+  if (!lowest_stored.known || !layer(Layer::trim_check)) {
+    return;
+  }
+  const int64_t trimmed = find_trimmed_by_others(name, record);
+  if (lowest_stored.value > trimmed) {
+    return;
+  }
+  const int64_t lost = find_own_stored(name, claimant.epoch, lowest_stored.value, trimmed);
+  if (lost >= 0) {
     Refusal refusal = refusal_by(record, name, claimant, reasons::below_trim);
-    refusal.number = lowest_stored.value;
+    refusal.number = lost;
     raise_error(refusal);
   }
 }
@@ -285,6 +296,12 @@ void check_owner_finally(const RecordName& name, const Claimant& claimant,
   hold_lock_for(key_tag(name.hash), commit_lock(check.trims), settings.commit_wait);
   settle_rules();
   check_owner_now(name, claimant, check);
+}
+
+void shut_out_unfenced(const RecordName& name) {
+  watch_transaction();
+  state.shuts_out = true;  // the lock stays also where a savepoint takes the write back
+  hold_lock_for(unfenced_tag(name.hash), ShareLock, settings.commit_wait);
 }
 
 void write_without_epoch(const RecordName& name, Mode mode) {

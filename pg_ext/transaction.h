@@ -55,6 +55,10 @@ void check_nothing_trimmed(const RecordName& name, const StoredRecord& record);
 // afterwards.
 void check_owner_finally(const RecordName& name, const Claimant& claimant, const FinalCheck& check);
 
+// An owner's write where the mode takes writes without an epoch, too: there is none on its key
+// beside it, to the end of the transaction.
+void shut_out_unfenced(const RecordName& name);
+
 // A write without an epoch: asserts nothing, but stands alone on its key to the end of the
 // transaction, and the mode must be the same when that commits.
 void write_without_epoch(const RecordName& name, Mode mode);

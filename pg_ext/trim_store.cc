@@ -2,11 +2,6 @@
 
 #include "pg_ext/relations.h"
 
-extern "C" {
-#include "access/sysattr.h"
-#include "access/transam.h"
-}
-
 namespace fence {
 
 namespace {
@@ -45,9 +40,7 @@ int64_t find_trimmed(const RecordName& name, const StoredRecord& record) {
 int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record) {
   int64_t trimmed = record.trimmed;
   scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
-    bool is_null = false;
-    const Datum maker = slot_getsysattr(scan.row(), MinTransactionIdAttributeNumber, &is_null);
-    if (!TransactionIdIsCurrentTransactionId(DatumGetTransactionId(maker))) {
+    if (!is_own_row(scan.row())) {
       trimmed = greatest(scan, record, trimmed);
     }
   });
@@ -81,11 +74,15 @@ bool write_trimmed(const RecordName& name, int64_t epoch, int64_t trimmed) {
   return mine_removed;
 }
 
-void remove_trim_marks(const RecordName& name) {
+Removal remove_trim_marks(const RecordName& name, const StoredRecord& record) {
+  Removal removal;
   Relation table = open_table(relations().trim_mark, RowExclusiveLock);
-  scan_marks(name, SnapshotSelf,
-             [&](const IndexScan& scan) { remove_row(table, scan.row()->tts_tid); });
+  scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
+    removal.note(remove_row(table, scan.row()->tts_tid),
+                 record.may_stay(number_at(scan.row(), column_epoch)));
+  });
   table_close(table, NoLock);
+  return removal;
 }
 
 }  // namespace fence

@@ -20,7 +20,7 @@ int64_t find_trimmed_in_snapshot(const RecordName& name, const StoredRecord& rec
 bool write_trimmed(const RecordName& name, int64_t epoch, int64_t trimmed);
 
 // Removes all marks of a key that nobody else is at.
-void remove_trim_marks(const RecordName& name);
+Removal remove_trim_marks(const RecordName& name, const StoredRecord& record);
 
 }  // namespace fence
 

@@ -13,27 +13,24 @@ namespace {
 enum Column { column_namespace, column_key, column_name, column_epoch, column_value, column_count };
 static_assert(column_count == value_columns, "as many as the table has");
 
-// Removes the rows of a scan that has begun. Whether all of epoch went, and all others.
-struct Removed {
-  bool mine = true;
-  bool others = true;
-};
-
-Removed remove_rows(IndexScan* scan, int64_t epoch) {
+// Removes the rows of a scan that has begun, if goes(epoch) wants it; may_stay(epoch): of one
+// that another transaction is at.
+template <typename Goes, typename MayStay>
+Removal remove_rows(IndexScan* scan, Goes goes, MayStay may_stay) {
   Relation table = open_table(relations().value, RowExclusiveLock);
-  Removed removed;
+  Removal removal;
   while (scan->next()) {
-    const bool gone = remove_row(table, scan->row()->tts_tid);
-    if (number_at(scan->row(), column_epoch) == epoch) {
-      removed.mine = removed.mine && gone;
-    } else {
-      removed.others = removed.others && gone;
+    const int64_t epoch = number_at(scan->row(), column_epoch);
+    if (goes(epoch)) {
+      removal.note(remove_row(table, scan->row()->tts_tid), may_stay(epoch));
     }
   }
   CommandCounterIncrement();
   table_close(table, NoLock);
-  return removed;
+  return removal;
 }
+
+bool always(int64_t) { return true; }
 
 void add_value(const RecordName& name, int64_t epoch, std::string_view value_name,
                const std::string_view* value) {
@@ -85,40 +82,41 @@ ValueChange write_value(const RecordName& name, int64_t epoch, std::string_view 
   scan.equal(name.key);
   scan.equal(value_name);
   scan.begin(SnapshotSelf);
-  const Removed removed = remove_rows(&scan, epoch);
+  const Removal removal =
+      remove_rows(&scan, always, [&](int64_t stored) { return stored < epoch; });
   scan.end();
-  if (!removed.mine) {
+  if (!removal.safe) {
     return ValueChange::busy;
   }
-  if (value != nullptr || !removed.others) {
+  if (value != nullptr || !removal.all) {
     add_value(name, epoch, value_name, value);
   }
   return ValueChange::done;
 }
 
-void remove_values(const RecordName& name) {
+namespace {
+
+template <typename Goes>
+Removal remove_values_that(const RecordName& name, const StoredRecord& record, Goes goes) {
   IndexScan scan(relations().value);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.begin(SnapshotSelf);
-  remove_rows(&scan, unfenced_epoch);
+  const Removal removal =
+      remove_rows(&scan, goes, [&](int64_t epoch) { return record.may_stay(epoch); });
   scan.end();
+  return removal;
 }
 
-void remove_old_values(const RecordName& name, const StoredRecord& record) {
-  Relation table = open_table(relations().value, RowExclusiveLock);
-  IndexScan scan(relations().value);
-  scan.equal(name.ns);
-  scan.equal(name.key);
-  scan.begin(SnapshotSelf);
-  while (scan.next()) {
-    if (!record.lives || !record.counts(number_at(scan.row(), column_epoch))) {
-      remove_row(table, scan.row()->tts_tid);
-    }
-  }
-  scan.end();
-  CommandCounterIncrement();
-  table_close(table, NoLock);
+}  // namespace
+
+Removal remove_values(const RecordName& name, const StoredRecord& record) {
+  return remove_values_that(name, record, always);
+}
+
+Removal remove_old_values(const RecordName& name, const StoredRecord& record) {
+  return remove_values_that(name, record,
+                            [&](int64_t epoch) { return !record.lives || !record.counts(epoch); });
 }
 
 // Backwards: of each name the newest epoch comes first.

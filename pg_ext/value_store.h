@@ -18,8 +18,8 @@ struct StoredValue {
 StoredValue find_value(const RecordName& name, const StoredRecord& record,
                        std::string_view value_name);
 
-// Whether the row of this very epoch is being changed by another transaction: then nothing
-// was done.
+// Whether the row of this very epoch is being changed by another transaction, or one of a
+// higher epoch (from before a reset), which would count before this one: then nothing was done.
 enum class ValueChange : unsigned char { done, busy };
 
 // value nullptr: removes it. The caller holds the lock of its claimant.
@@ -27,10 +27,10 @@ ValueChange write_value(const RecordName& name, int64_t epoch, std::string_view 
                         const std::string_view* value);
 
 // Removes all values of a key, as far as nobody else is at them.
-void remove_values(const RecordName& name);
+Removal remove_values(const RecordName& name, const StoredRecord& record);
 
 // Removes those of earlier lives, or all where the key is deleted.
-void remove_old_values(const RecordName& name, const StoredRecord& record);
+Removal remove_old_values(const RecordName& name, const StoredRecord& record);
 
 // Calls take for each value in the caller's snapshot, without telling the server's
 // serializable machinery. What it is given is good until it returns.

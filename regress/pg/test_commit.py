@@ -220,6 +220,30 @@ def test_claim_waits_for_a_commit_that_may_be_durable(stalling, form):
 
 # ---- many at once ----------------------------------------------------------------------
 
+def test_cursor_that_the_commit_runs_holds_up_no_claim(scene):
+    """A function in the arguments has declared it WITH HOLD: the call is not all that is left to
+    do, so the claim passes, and the commit that comes after it is refused."""
+    scene.observer.execute("""
+        CREATE OR REPLACE FUNCTION hold_a_cursor() RETURNS bytea LANGUAGE plpgsql AS $$
+        BEGIN
+          EXECUTE 'DECLARE held CURSOR WITH HOLD FOR SELECT pg_advisory_xact_lock(4711)';
+          RETURN 'x';
+        END $$""")
+    scene.ask("SELECT fence.oplog_metadata_upsert('n', %s, 1, %s)", scene.key, owner(1))
+    gate = scene.connect()
+    gate.execute("SELECT pg_advisory_lock(4711)")
+    zombie = scene.connect()
+    append = Background(lambda: scene.ask(
+        "SELECT fence.fenced_append('n', %s, 1, %s, 1, hold_a_cursor())", scene.key, owner(1),
+        by=zombie))
+    wait_until(scene.waiting)
+    assert scene.without_waiting(scene.claim, 2, by=scene.connect(),
+                                 besides=[zombie.info.backend_pid]) is None
+    assert not append.done()
+    gate.execute("SELECT pg_advisory_unlock(4711)")
+    assert append.get() == "ZF001"
+
+
 def test_commits_in_opposite_order_beside_claims_do_not_deadlock(scene):  # M22
     keys = [scene.key + "a", scene.key + "b"]
     current, codes, stop = [0], Counter(), threading.Event()

@@ -180,6 +180,15 @@ PREPARE TRANSACTION 'undone';
 SELECT oplog_metadata_upsert('tx', 'k', 8, :'w2');
 SELECT fence_drain('tx', 'k', 8, :'w2', 100);
 ROLLBACK PREPARED 'undone';
+-- But not where writes without an epoch may come: the lock against them would stay, and nobody
+-- to end it.
+SELECT fence_namespace_set('tx', 'optional');
+BEGIN;
+SAVEPOINT s;
+SELECT fenced_append('tx', 'k', 8, :'w2', 6, 'six');
+ROLLBACK TO s;
+PREPARE TRANSACTION 'undone too';
+SELECT fence_namespace_set('tx', 'required');
 
 -- COMMIT AND CHAIN begins anew.
 BEGIN;
