@@ -19,7 +19,9 @@ CREATE FUNCTION fence_internal.may_read(namespace text)
 RETURNS boolean STABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_may_read';
 COMMENT ON FUNCTION fence_internal.may_read(text) IS 'Whether the caller may read the namespace';
 
-CREATE VIEW fence.fence_namespaces AS
+-- A barrier: a cheap function of the caller's in WHERE would be shown the other rows first,
+-- and an operator the statistics. The other views stand on what filters by itself.
+CREATE VIEW fence.fence_namespaces WITH (security_barrier) AS
 SELECT n.namespace, n.mode, n.identical_repeat, n.shard_space, nullif(n.floor, -1) AS floor
 FROM fence_internal.namespace AS n WHERE fence_internal.may_read(n.namespace);
 COMMENT ON VIEW fence.fence_namespaces IS
