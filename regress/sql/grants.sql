@@ -306,10 +306,20 @@ SELECT fence.fence_grant_writer('10', 'a');
 SELECT fence.fence_grant_writer('', 'a');
 SELECT fence.fence_grant_writer(NULL, 'a');
 SELECT fence.fence_grant_reader(NULL);
+SELECT fence.fence_revoke_writer(NULL);
+SELECT fence.fence_revoke_reader(NULL);
+SELECT fence.fence_grant_writer(NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT fence.fence_grant_writer('grants_missing', '');
+SELECT fence.fence_revoke_writer('grants_writer', '');
 SELECT fence.fence_grant_writer('grants_writer', '');
 SELECT fence.fence_grant_writer('grants_writer', repeat('n', 256));
 SELECT fence.fence_grant_writer('grants_writer; DROP TABLE x', 'a');
 SELECT count(*) FROM fence_internal.access WHERE role::text !~ 'grants';
+BEGIN READ ONLY;
+SELECT fence.fence_revoke_writer('grants_writer');
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK;
 \set VERBOSITY default
 
 -- With its last right a role has nothing left of Fence's: it can be dropped. Until then a

@@ -1,9 +1,14 @@
 -- Who may use it. Nothing is PUBLIC's.
 
+CREATE FUNCTION fence_internal.begin_access(role name, namespace text)
+RETURNS regrole LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_begin_access';
+COMMENT ON FUNCTION fence_internal.begin_access(name, text) IS
+'The role, if the arguments can be. Grants and revokes come one after the other from here on, to the end of the transaction';
+
 CREATE FUNCTION fence_internal.grant_access(role name, namespace text, may_write boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  grantee regrole := format('%I', role)::regrole;
+  grantee regrole := fence_internal.begin_access(role, namespace);
   reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
     ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
     ' fence.oplog_keys(text, text, text, bigint), fence_internal.may_read(text),'
@@ -20,10 +25,6 @@ DECLARE
     ' fence.fenced_publish(text, text, bigint, text, text, text, bigint),'
     ' fence.fence_drain(text, text, bigint, text, bigint), fence.fence_evict(text, text, bigint, text)';
 BEGIN
-  IF namespace IS NOT NULL AND octet_length(namespace) NOT BETWEEN 1 AND 255 THEN
-    RAISE EXCEPTION 'out_of_range: a namespace has 1 to 255 bytes' USING ERRCODE = 'ZF010',
-      HINT = 'pass NULL for all namespaces';
-  END IF;
   INSERT INTO fence_internal.access(role, namespace, may_write)
   SELECT grantee, grant_access.namespace, grant_access.may_write
   WHERE NOT EXISTS (
@@ -50,7 +51,7 @@ COMMENT ON FUNCTION fence_internal.grant_access(name, text, boolean) IS
 CREATE FUNCTION fence_internal.revoke_access(role name, namespace text, may_write boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  grantee regrole := format('%I', role)::regrole;
+  grantee regrole := fence_internal.begin_access(role, namespace);
 BEGIN
   DELETE FROM fence_internal.access AS a WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.role);
   DELETE FROM fence_internal.access AS a
