@@ -118,6 +118,9 @@ CREATE TABLE fence_internal.access(
   may_write boolean NOT NULL,
   UNIQUE (role, namespace, may_write)
 );
+-- It has no primary key, since a namespace may be NULL; without either nothing could be
+-- deleted where it is published.
+ALTER TABLE fence_internal.access REPLICA IDENTITY FULL;
 COMMENT ON TABLE fence_internal.access IS 'What fence_grant_writer and fence_grant_reader gave';
 
 -- Without this a dump would reset every epoch silently.
