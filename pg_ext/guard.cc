@@ -20,10 +20,20 @@ const Reason direct_write = {Code::not_asserted,
 const Reason not_a_trigger = {Code::configuration, "this function is for Fence's own triggers",
                               "call fenced_append and the other functions of the schema fence"};
 
+bool is_by_owner(const TriggerData* trigger) {
+  return compat::owns_relation(RelationGetRelid(trigger->tg_relation), GetUserId());
+}
+
 // A restored dump brings rows that are missing, in any order; it never changes one.
 bool is_restore(const TriggerData* trigger) {
-  return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) &&
-         compat::owns_relation(RelationGetRelid(trigger->tg_relation), GetUserId());
+  return TRIGGER_FIRED_BY_INSERT(trigger->tg_event) && is_by_owner(trigger);
+}
+
+// Grants add rows and revokes remove them, in SQL; nothing has to change one, or all at once.
+bool is_grant_or_revoke(const TriggerData* trigger) {
+  return (TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
+          TRIGGER_FIRED_BY_DELETE(trigger->tg_event)) &&
+         is_by_owner(trigger);
 }
 
 const TriggerData* own_trigger(FunctionCallInfo call) {
@@ -56,11 +66,10 @@ FENCE_FUNCTION(fence_pg_guard) {
   return TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ? row_of(trigger) : PointerGetDatum(nullptr);
 }
 
-// The table of who may do what: its owner may change it, and sessions take notice.
+// The table of who may do what: sessions take notice of what its owner adds and removes.
 FENCE_FUNCTION(fence_pg_guard_access) {
   const TriggerData* trigger = own_trigger(fcinfo);
-  if (layer(Layer::guard) &&
-      !compat::owns_relation(RelationGetRelid(trigger->tg_relation), GetUserId())) {
+  if (layer(Layer::guard) && !is_grant_or_revoke(trigger)) {
     raise_error(direct_write);
   }
   CacheInvalidateRelcache(trigger->tg_relation);

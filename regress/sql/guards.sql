@@ -75,6 +75,13 @@ UPDATE entry SET payload = 'changed' WHERE namespace = 'guards';
 DELETE FROM entry WHERE namespace = 'guards';
 UPDATE lineage SET generation = 7;
 DELETE FROM install;
+TRUNCATE access;
+TRUNCATE access, install;
+UPDATE access SET may_write = true;
+SET session_replication_role = replica;
+TRUNCATE access;
+RESET session_replication_role;
+SELECT role, namespace, may_write FROM fence.fence_grants WHERE role = 'guards_plain';
 \set VERBOSITY default
 
 -- P55: the owner inserts what is missing, as a restore does.
@@ -84,7 +91,6 @@ INSERT INTO entry VALUES (1, 3, 'guards', 'restored', 'one');
 SELECT epoch, last_idx FROM fence.oplog_status WHERE key = 'restored';
 ROLLBACK;
 INSERT INTO access VALUES ('guards_plain', 'guards', true);
-UPDATE access SET may_write = true WHERE role = 'guards_plain'::regrole;
 DELETE FROM access WHERE role = 'guards_plain'::regrole;
 
 -- A role without any right.

@@ -7,7 +7,7 @@ COMMENT ON FUNCTION fence_internal.guard() IS
 CREATE FUNCTION fence_internal.guard_access() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_guard_access';
 COMMENT ON FUNCTION fence_internal.guard_access() IS
-'Trigger: lets the owner of the table write and nobody else (ZF005), and tells the sessions that rights have changed';
+'Trigger: lets the owner of the table add and remove rows and refuses all else (ZF005), and tells the sessions that rights have changed';
 
 DO $$
 DECLARE
