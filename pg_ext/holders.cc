@@ -15,10 +15,8 @@ namespace fence {
 namespace {
 
 // As current owner, or not at all.
-OwnerCall read_owner(Arguments* arguments) {
-  check_not_doomed();
+void check_owner(const OwnerCall& call) {
   PreventCommandDuringRecovery("this call");  // a standby does not see the primary's locks
-  const OwnerCall call = arguments->owner_call();
   check_is_writer(call.name.ns);
   check_owner_mode(call);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
@@ -26,7 +24,6 @@ OwnerCall read_owner(Arguments* arguments) {
   if (reason != nullptr) {
     raise_error(refusal_by(record, call.name, call.claimant, *reason));
   }
-  return call;
 }
 
 // The other transactions that have asserted the key.
@@ -65,9 +62,12 @@ bool has_passed(int64_t since, int64_t ms) { return monotonic_ms() - since >= ms
 
 // Those found at the start, so that the owner's own writes of now are not waited for.
 FENCE_FUNCTION(fence_pg_drain) {
+  check_not_doomed();
   Arguments arguments(fcinfo);
-  const OwnerCall call = read_owner(&arguments);
-  const int64_t timeout_ms = arguments.number(4, reasons::bad_timeout);
+  int64_t timeout_ms = 0;
+  const OwnerCall call =
+      arguments.owner_call([&] { timeout_ms = arguments.number(4, reasons::bad_timeout); });
+  check_owner(call);
   const int64_t begin = monotonic_ms();
   Holders superseded = find_superseded(call);
   drop_gone(&superseded);
@@ -112,8 +112,9 @@ int count_of_superusers(const Holders& holders) {
 // All that waited for their client when the call began, or came to it before
 // fence.evict_after had passed, if they go on to wait for that long.
 FENCE_FUNCTION(fence_pg_evict) {
-  Arguments arguments(fcinfo);
-  const OwnerCall call = read_owner(&arguments);
+  check_not_doomed();
+  const OwnerCall call = Arguments(fcinfo).owner_call();
+  check_owner(call);
   const int64_t deadline = monotonic_ms() + settings.evict_after;
   Holders holders = find_asserting(call);
   Holders signalled = holders;

@@ -106,6 +106,69 @@ SELECT fence_drain('calls', 'never', 3, :'w1', 0);
 SELECT fence_evict('calls', 'k', 5, :'w1');
 SELECT fence_evict('calls', 'k', 4, :'w1');
 
+-- An argument that cannot be comes before all else. Given a stale writer without a right to
+-- the namespace, in a transaction that may not write: no call says anything but ZF010.
+CREATE ROLE calls_nobody;
+GRANT USAGE ON SCHEMA fence TO calls_nobody;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fence TO calls_nobody;
+SELECT DISTINCT call INTO calls_bad FROM unnest(ARRAY['3', '4', '9', 'NULL']) AS epoch, unnest(ARRAY[
+  'oplog_metadata_upsert(''calls'', ''k'', E, ''none'')',
+  'try_oplog_metadata_upsert(''calls'', '''', E, W)',
+  'oplog_metadata_upsert_many(''calls'', ''[{"key": "k", "epoch": -1}]'', W)',
+  'oplog_metadata_upsert_many(''calls'', ''[{"key": "k", "epoch": 1}, {"key": "k", "epoch": 1}]'', W)',
+  'fenced_append(''calls'', ''k'', E, W, -1, ''x'')',
+  'fenced_append(''calls'', ''k'', E, W, 1, NULL)',
+  'fenced_append_many(''calls'', ''k'', E, W, ''{-1}'', ''{x}'')',
+  'fenced_append_many(''calls'', ''k'', E, W, ''{1,2}'', ''{x}'')',
+  'fenced_append_many(''calls'', ''k'', E, W, ''{1}'', ''{x}'', -2)',
+  'fenced_append_many(''calls'', ''k'', E, W, ''{}'', ''{}'', -2)',
+  'fenced_drop_prefix(''calls'', ''k'', E, W, -1)',
+  'fenced_delete(''calls'', NULL, E, W)',
+  'fenced_put(''calls'', ''k'', E, W, '''', ''x'')',
+  'fenced_put(''calls'', ''k'', E, W, ''n'', NULL)',
+  'fenced_remove(''calls'', ''k'', E, W, NULL)',
+  'fenced_publish(''calls'', ''k'', E, W, '''', ''s'', 1)',
+  'fenced_publish(''calls'', ''k'', E, W, ''calls'', NULL, 1)',
+  'fenced_publish(''calls'', ''k'', E, W, ''calls'', ''s'', NULL)',
+  'fenced_publish(''calls'', ''k'', E, W, ''calls'', ''k'', 1)',
+  'fence_check(''calls'', ''k'', E, NULL)',
+  'fence_drain(''calls'', ''k'', E, W, -1)',
+  'fence_drain(''calls'', ''k'', E, W, NULL)',
+  'fence_evict(''calls'', ''k'', E, ''none'')',
+  'fence_namespace_set(''calls'', NULL)',
+  'fence_namespace_set(''calls'', ''required'', NULL)',
+  'fence_purge(''calls'', NULL)',
+  'fence_reset(''calls'', ''k'', -1)',
+  'oplog_read(''calls'', ''k'', -1)',
+  'oplog_read(''calls'', ''k'', max => -1)',
+  'oplog_keys(''calls'', max => -1)',
+  'oplog_keys(''calls'', ''p'', repeat(''k'', 256))']) AS form,
+  replace(replace(form, 'E', epoch), 'W', quote_literal(:'w1')) AS call;
+GRANT SELECT ON calls_bad TO calls_nobody;
+BEGIN READ ONLY;
+SET LOCAL ROLE calls_nobody;
+DO $$
+DECLARE
+  one text;
+  right_code int := 0;
+BEGIN
+  FOR one IN SELECT call FROM calls_bad ORDER BY call COLLATE "C" LOOP
+    BEGIN
+      EXECUTE 'SELECT fence.' || one;
+      RAISE NOTICE 'done: %', one;
+    EXCEPTION
+      WHEN SQLSTATE 'ZF010' THEN right_code := right_code + 1;
+      WHEN OTHERS THEN RAISE NOTICE '%: %', SQLSTATE, one;
+    END;
+  END LOOP;
+  RAISE NOTICE '% times ZF010', right_code;
+END
+$$;
+COMMIT;
+DROP TABLE calls_bad;
+DROP OWNED BY calls_nobody;
+DROP ROLE calls_nobody;
+
 -- M2: what never gets as far as Fence has the server's codes.
 SELECT fenced_append('calls', 'k', 9223372036854775808, :'w2', 1, 'x');
 \echo :LAST_ERROR_SQLSTATE
