@@ -109,11 +109,6 @@ void check_right(std::string_view ns) {
 
 bool may_read(std::string_view ns) { return may(ns, Right::read); }
 
-void check_is_writer(std::string_view ns) {
-  check_right(ns);
-  check_home(ns);
-}
-
 void check_may_write(std::string_view ns) {
   check_rights_to_write(ns);
   check_home_for_write(ns);

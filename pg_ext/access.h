@@ -14,10 +14,9 @@ bool may_read(std::string_view ns);
 // First thing in every call that writes, after its ZF010: 42501 where the role may not,
 // 25006 in a read-only transaction or on a standby, ZF007 in a copy of the database.
 void check_may_write(std::string_view ns);
-// The same without the last: a claim's comes after its ZF012, an empty batch has none.
+// The same without the last: a claim's comes after its ZF012, an empty batch has none, and that
+// of a drain dooms nothing.
 void check_rights_to_write(std::string_view ns);
-// The right, and ZF007, for calls that store nothing.
-void check_is_writer(std::string_view ns);
 // The same for reading.
 void check_may_read(std::string_view ns);
 

@@ -3,21 +3,19 @@
 #include "pg_ext/access.h"
 #include "pg_ext/clock.h"
 #include "pg_ext/key_lock.h"
+#include "pg_ext/lineage.h"
 #include "pg_ext/owned_write.h"
 #include "pg_ext/settings.h"
-
-extern "C" {
-#include "tcop/utility.h"
-}
 
 namespace fence {
 
 namespace {
 
-// As current owner, or not at all.
+// As current owner, or not at all. Nothing is stored, but a standby does not see the primary's
+// locks, and these calls are for those who write.
 void check_owner(const OwnerCall& call) {
-  PreventCommandDuringRecovery("this call");  // a standby does not see the primary's locks
-  check_is_writer(call.name.ns);
+  check_rights_to_write(call.name.ns);
+  check_home(call.name.ns);
   check_owner_mode(call);
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);

@@ -132,6 +132,12 @@ ROLLBACK TO s;
 SELECT fenced_append('tx', 'k', 7, :'w1', -6, 'six');
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK TO s;
+SELECT fence_drain('tx', 'k', 7, :'w1', 0);
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK TO s;
+SELECT fence_evict('tx', 'k', 7, :'w1');
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK TO s;
 SELECT fence_check('tx', 'k', 7, :'w1');
 SELECT count(*) FROM oplog_read('tx', 'k');
 COMMIT;
