@@ -61,6 +61,25 @@ def test_every_view_is_listed_with_its_columns(server):
     assert listed == views
 
 
+def source(path):
+    return (psql_session.TOP / path).read_text(encoding="utf-8")
+
+
+def test_the_codes_that_are_raised_are_the_errors_listed():
+    """As far as the sources name them: with the text of a reason, or where they are raised."""
+    rules = dict(re.findall(r'{Code::(\w+), "ZF(\d+)"', source("core/refusal.cc")))
+    used = set()
+    for folder in ("core", "pg_ext"):
+        for path in (psql_session.TOP / folder).glob("*.cc"):
+            if path.name != "refusal.cc":
+                used |= {int(rules[name]) for name in re.findall(r"Code::(\w+)", source(path))}
+    listed = set()
+    for cell in re.findall(r"^\| (ZF[^|]*) \|", chapter("Errors on PostgreSQL"), re.M):
+        first, *rest = (int(number) for number in re.findall(r"ZF(\d+)", cell))
+        listed |= set(range(first, rest[0] + 1)) if " to " in cell else {first, *rest}
+    assert listed == used
+
+
 def test_every_setting_is_listed_with_its_range(server):
     listed = re.findall(r"^\| `(fence\.\w+)` \| (\w+) \| ([\w ]+) \|",
                         chapter("Settings on PostgreSQL"), re.M)
