@@ -44,9 +44,9 @@ SELECT DISTINCT nspowner::regrole = current_user::regrole AS mine FROM pg_namesp
 WHERE nspname IN ('fence', 'fence_internal');
 SELECT rolname FROM pg_roles WHERE rolname ~ 'fence';
 
--- No function runs with its owner's rights, none in a parallel worker. What is not C has
--- a search_path of its own, or was parsed when it was made.
-SELECT p.oid::regprocedure AS security_definer FROM pg_proc AS p
+-- One function runs with its owner's rights, which reads only; none in a parallel worker.
+-- What is not C has a search_path of its own, or was parsed when it was made.
+SELECT p.oid::regprocedure AS security_definer, p.proconfig, p.provolatile FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.prosecdef;
 SELECT p.oid::regprocedure AS parallel FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.proparallel <> 'u';

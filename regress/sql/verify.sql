@@ -44,6 +44,39 @@ SELECT * FROM fence_verify('v', 'plain');
 SELECT * FROM fence_verify('u');
 SELECT fenced_delete('v', 'steps', 2, :'w2');
 
+-- EXECUTE is the right to ask, of all namespaces, and gives no other. Objects of the
+-- caller's own are not used.
+CREATE ROLE verify_asks;
+GRANT USAGE ON SCHEMA fence TO verify_asks;
+GRANT CREATE ON DATABASE verify_test TO verify_asks;
+SET ROLE verify_asks;
+CREATE SCHEMA verify_own;
+CREATE FUNCTION verify_own.differs(text, text) RETURNS boolean LANGUAGE plpgsql
+AS $$BEGIN RAISE EXCEPTION 'used by %', current_user; END$$;
+CREATE OPERATOR verify_own.= (LEFTARG = text, RIGHTARG = text, FUNCTION = verify_own.differs);
+CREATE FUNCTION verify_own.format(text, text, text) RETURNS text LANGUAGE plpgsql
+AS $$BEGIN RAISE EXCEPTION 'used by %', current_user; END$$;
+CREATE TEMP TABLE record();
+SELECT * FROM fence.fence_verify();
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION fence.fence_verify(text, text) TO verify_asks;
+BEGIN;
+INSERT INTO value VALUES ('v', 'nobody', 'n', 1, 'x'), ('w', 'nobody', 'n', 1, 'x');
+ALTER TABLE value DISABLE TRIGGER guard_rows;
+SET LOCAL search_path = verify_own, pg_catalog, fence;
+SET LOCAL ROLE verify_asks;
+SELECT * FROM fence_verify() ORDER BY object, namespace;
+SELECT * FROM fence_verify('w', 'nobody') ORDER BY object;
+SAVEPOINT s;
+SELECT * FROM fence_internal.value;
+ROLLBACK TO s;
+SELECT * FROM fence_internal.verify('v', NULL);
+ROLLBACK TO s;
+SELECT fence_purge('v', 0);
+ROLLBACK;
+DROP OWNED BY verify_asks;
+DROP ROLE verify_asks;
+
 -- From here on somebody writes past the guards.
 BEGIN;
 ALTER TABLE entry DISABLE TRIGGER guard_rows;

@@ -108,12 +108,26 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fence_internal.verify_entries(text, text) IS 'What fence_verify says of entries';
 
-CREATE FUNCTION fence.fence_verify(namespace text DEFAULT NULL, key text DEFAULT NULL)
-RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE LANGUAGE sql
-BEGIN ATOMIC
+-- Planned for the names at hand, so that one key is not looked for in all of the tables.
+CREATE FUNCTION fence_internal.verify(of_namespace text, of_key text)
+RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY
   SELECT t.severity, t.object, t.problem, NULL::text, NULL::text, NULL::bigint FROM fence_internal.verify_triggers() AS t
-  UNION ALL SELECT * FROM fence_internal.verify_records($1, $2)
-  UNION ALL SELECT * FROM fence_internal.verify_entries($1, $2);
+  UNION ALL SELECT * FROM fence_internal.verify_records(of_namespace, of_key)
+  UNION ALL SELECT * FROM fence_internal.verify_entries(of_namespace, of_key);
+END
+$$;
+COMMENT ON FUNCTION fence_internal.verify(text, text) IS 'What fence_verify says, for who may read the tables';
+
+-- With the rights of the owner, who alone may read the tables: EXECUTE on it is the right to
+-- call it, as with the calls in C. It takes two texts and writes nothing.
+CREATE FUNCTION fence.fence_verify(namespace text DEFAULT NULL, key text DEFAULT NULL)
+RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  SELECT * FROM fence_internal.verify($1, $2);
 END;
 COMMENT ON FUNCTION fence.fence_verify(text, text) IS
 'What stands in Fence''s tables and cannot be (severity error), or should be looked at (info); NULL: of all namespaces, of all keys. Of each problem the first idx of a key. Reads the caller''s snapshot, takes no lock, changes nothing; for administrators. No row: nothing found';
