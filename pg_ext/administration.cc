@@ -52,7 +52,7 @@ bool purge_record(const RecordName& name, int64_t* floor) {
 
 int64_t purge(std::string_view ns, TimestampTz deleted_before, int64_t* floor) {
   int64_t purged = 0;
-  IndexScan scan(relations().record, relations().record_deleted);
+  IndexScan scan(relations().record, &OwnTable::second);
   scan.equal(ns);
   scan.at_most_time(deleted_before);
   scan.begin(SnapshotSelf);

@@ -150,7 +150,7 @@ EntryWriter::EntryWriter(const RecordName& name, int64_t epoch)
   Relation table = open_table(relations().entry, RowExclusiveLock);
   state_ = CreateExecutorState();
   target_ = makeNode(ResultRelInfo);
-  InitResultRelInfo(target_, table, 1, nullptr, 0);
+  InitResultRelInfo(target_, table, 0, nullptr, 0);  // 0: it stands in no range table
   ExecOpenIndices(target_, false);
   row_ = table_slot_create(table, &state_->es_tupleTable);
 }
@@ -167,9 +167,6 @@ bool EntryWriter::insert(const NewEntry& entry) {
   row_->tts_values[column_key] = key_;
   row_->tts_values[column_payload] = text_datum(entry.payload);
   ExecStoreVirtualTuple(row_);
-  if (table->rd_att->constr != nullptr) {
-    ExecConstraints(target_, row_, state_);
-  }
   row_->tts_tableOid = RelationGetRelid(table);
   table_tuple_insert(table, row_, GetCurrentCommandId(true), 0, nullptr);
   const bool conflict = compat::insert_index_entries(target_, row_, state_);

@@ -17,10 +17,6 @@ namespace {
 
 const Reason not_created = {Code::configuration, "Fence is not installed in this database",
                             "CREATE EXTENSION fence"};
-const Reason versions_differ = {
-    Code::configuration, "the library and the tables of Fence are of different versions",
-    "connect anew; if that does not help, ALTER EXTENSION fence UPDATE"};
-
 const Reason other_columns = {Code::configuration,
                               "this foreign table is not the one that Fence made",
                               "use fence.fenced_append and the views of schema fence"};
@@ -48,12 +44,19 @@ void on_relation_change(Datum, Oid relation) {
 
 void on_role_change(Datum, int, uint32) { ++changes; }
 
-Oid find(const char* name, Oid schema) {
-  const Oid found = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
-  if (!OidIsValid(found)) {
+// An index that is missing is a fault of the table, and found where that is opened.
+OwnTable find(const TableShape& shape, Oid schema) {
+  OwnTable own;
+  own.shape = &shape;
+  own.table = OidIsValid(schema) ? get_relname_relid(shape.name, schema) : InvalidOid;
+  if (!OidIsValid(own.table)) {
     raise_error(not_created);
   }
-  return found;
+  own.key = get_relname_relid(shape.key.name, schema);
+  if (shape.second.name != nullptr) {
+    own.second = get_relname_relid(shape.second.name, schema);
+  }
+  return own;
 }
 
 }  // namespace
@@ -84,15 +87,14 @@ const Relations& relations() {
   const uint64_t before = changes;
   const Oid schema = get_namespace_oid("fence_internal", true);
   Relations found;
-  found.record = {find("record", schema), find("record_pkey", schema), record_columns};
-  found.entry = {find("entry", schema), find("entry_pkey", schema), entry_columns};
-  found.trim_mark = {find("trim_mark", schema), find("trim_mark_pkey", schema), trim_mark_columns};
-  found.value = {find("value", schema), find("value_pkey", schema), value_columns};
-  found.ns = {find("namespace", schema), find("namespace_pkey", schema), namespace_columns};
-  found.record_deleted = find("record_deleted", schema);
-  found.access = {find("access", schema), InvalidOid, access_columns};
-  found.lineage = {find("lineage", schema), InvalidOid, lineage_columns};
-  found.install = {find("install", schema), InvalidOid, install_columns};
+  found.record = find(shapes::record, schema);
+  found.entry = find(shapes::entry, schema);
+  found.trim_mark = find(shapes::trim_mark, schema);
+  found.value = find(shapes::value, schema);
+  found.ns = find(shapes::ns, schema);
+  found.access = find(shapes::access, schema);
+  found.lineage = find(shapes::lineage, schema);
+  found.install = find(shapes::install, schema);
   known = found;
   looked_up = before;
   return known;
@@ -100,8 +102,14 @@ const Relations& relations() {
 
 Relation open_table(const OwnTable& own, LOCKMODE lock) {
   Relation table = table_open(own.table, lock);
-  if (RelationGetNumberOfAttributes(table) != own.columns) {
-    raise_error(versions_differ);
+  relations();  // the lock may have brought news, of the indexes too
+  if (own.sound != looked_up) {
+    const uint64_t before = looked_up;
+    const Refusal fault = find_fault(table, own);
+    if (fault.refused()) {
+      raise_error(fault);
+    }
+    own.sound = before;
   }
   return table;
 }
@@ -151,13 +159,12 @@ bool is_own_row(TupleTableSlot* row) {
 
 // The index only once the table is locked: it may have been built anew meanwhile.
 IndexScan::IndexScan(const OwnTable& own) : table_(open_table(own, AccessShareLock)) {
-  relations();
   index_ = index_open(own.key, AccessShareLock);
 }
 
-IndexScan::IndexScan(const OwnTable& own, Oid index) : table_(open_table(own, AccessShareLock)) {
-  relations();
-  index_ = index_open(index, AccessShareLock);
+IndexScan::IndexScan(const OwnTable& own, Oid OwnTable::*index)
+    : table_(open_table(own, AccessShareLock)) {
+  index_ = index_open(own.*index, AccessShareLock);
 }
 
 void IndexScan::add(StrategyNumber strategy, RegProcedure procedure, Oid collation, Datum value) {

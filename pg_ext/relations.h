@@ -6,6 +6,7 @@
 
 #include "pg_ext/record_name.h"
 #include "pg_ext/server.h"
+#include "pg_ext/table_shape.h"
 
 extern "C" {
 #include "utils/timestamp.h"
@@ -13,16 +14,8 @@ extern "C" {
 
 namespace fence {
 
-// One of them. A library that is older or newer than the tables must not touch them:
-// it knows them by the number of their columns.
-struct OwnTable {
-  Oid table = InvalidOid;
-  Oid key = InvalidOid;  // the index of its primary key
-  int columns = 0;
-};
-
 struct Relations {
-  OwnTable record;     // (namespace, key)
+  OwnTable record;     // (namespace, key); second: (namespace, deleted_at)
   OwnTable entry;      // (namespace, key, idx, epoch)
   OwnTable trim_mark;  // (namespace, key, epoch)
   OwnTable value;      // (namespace, key, name, epoch)
@@ -30,7 +23,6 @@ struct Relations {
   OwnTable access;
   OwnTable lineage;
   OwnTable install;
-  Oid record_deleted = InvalidOid;  // the index (namespace, deleted_at) of record
 };
 
 constexpr int record_columns = 13;
@@ -46,7 +38,7 @@ constexpr int install_columns = 1;
 // they do not exist.
 const Relations& relations();
 
-// ZF012 where it has other columns than this library knows.
+// ZF012 where it is not as this library knows it. Looked at once after each change of it.
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 
 // Rises with each change of rights, of roles, of who is member of what, of the rules of
@@ -61,7 +53,7 @@ class IndexScan {
   // The first keys columns of the index must equal what add() is given.
   explicit IndexScan(const OwnTable& own);
   // The same by another index of the table.
-  IndexScan(const OwnTable& own, Oid index);
+  IndexScan(const OwnTable& own, Oid OwnTable::*index);
   void equal(std::string_view text);
   void equal(int64_t number);
   void at_least(std::string_view text);

@@ -45,6 +45,21 @@ def test_table_with_another_column_is_not_touched(scene, table):
     assert scene.append(1, 6, by=old) == 6
 
 
+@pytest.mark.parametrize("table, index", [("record", "(lower(key))"), ("entry", "(epoch) WHERE idx > 5"),
+                                          ("access", "((NOT may_write))")])
+def test_session_that_knows_a_table_notices_an_index_that_it_could_not_fill(scene, table, index):
+    scene.claim(1)
+    writer = scene.connect(user="app")
+    scene.append(1, 6, by=writer)
+    scene.observer.execute(f"CREATE INDEX CONCURRENTLY foreign_one ON fence_internal.{table} {index}")
+    with pytest.raises(psycopg.Error) as failed:
+        scene.append(1, 7, by=writer)
+    assert code_of(failed.value) == "ZF012"
+    assert failed.value.diag.message_hint == "drop the index fence_internal.foreign_one"
+    scene.observer.execute("DROP INDEX fence_internal.foreign_one")
+    assert scene.append(1, 7, by=writer) == 7
+
+
 def test_session_outlives_an_error_while_it_looks_them_up(scene):
     scene.claim(1)
     writer, locker = scene.connect(), scene.connect()

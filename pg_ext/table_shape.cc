@@ -1,0 +1,215 @@
+#include "pg_ext/table_shape.h"
+
+#include "pg_ext/relations.h"
+
+extern "C" {
+#include "catalog/dependency.h"
+#include "catalog/heap.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "utils/syscache.h"
+}
+
+namespace fence {
+
+namespace {
+
+// As sql/pg/20-tables.sql makes them.
+constexpr ColumnShape record_shape[record_columns] = {
+    {TEXTOID}, {TEXTOID}, {INT8OID}, {INT8OID}, {BYTEAOID}, {TIMESTAMPTZOID, true}, {INT8OID},
+    {INT8OID}, {INT8OID}, {INT4OID}, {INT8OID}, {INT8OID},  {BYTEAOID, true}};
+constexpr ColumnShape entry_shape[entry_columns] = {
+    {INT8OID}, {INT8OID}, {TEXTOID}, {TEXTOID}, {BYTEAOID}};
+constexpr ColumnShape trim_mark_shape[trim_mark_columns] = {
+    {TEXTOID}, {TEXTOID}, {INT8OID}, {INT8OID}};
+constexpr ColumnShape value_shape[value_columns] = {
+    {TEXTOID}, {TEXTOID}, {TEXTOID}, {INT8OID}, {BYTEAOID, true}};
+constexpr ColumnShape namespace_shape[namespace_columns] = {
+    {TEXTOID}, {TEXTOID}, {BOOLOID}, {TEXTOID, true}, {INT8OID}};
+constexpr ColumnShape access_shape[access_columns] = {{REGROLEOID}, {TEXTOID, true}, {BOOLOID}};
+constexpr ColumnShape lineage_shape[lineage_columns] = {{INT8OID}, {UUIDOID}, {INT8OID},
+                                                        {OIDOID},  {INT4OID}, {INT4OID, true}};
+constexpr ColumnShape install_shape[install_columns] = {{UUIDOID}};
+
+const Reason versions_differ = {
+    Code::configuration, "the library and the tables of Fence are of different versions",
+    "connect anew; if that does not help, ALTER EXTENSION fence UPDATE"};
+const Reason foreign_part = {
+    Code::configuration, "Fence's tables have the %f, which Fence did not make and would not heed",
+    "drop the %f"};
+const Reason other_shape = {
+    Code::configuration, "Fence's tables are not as Fence made them: %f",
+    "put it back as it stands in a new database with the extension, or restore a backup"};
+
+Refusal fault(const Reason& reason, const char* words) {
+  Refusal refusal;
+  refusal.reason = &reason;
+  refusal.fault = words;
+  return refusal;
+}
+
+char* shown(Oid relation) {
+  char* schema = get_namespace_name(get_rel_namespace(relation));
+  return quote_qualified_identifier(schema, get_rel_name(relation));
+}
+
+Refusal not_as_made(const char* part, Relation table) {
+  return fault(other_shape, psprintf("%s %s", part, shown(RelationGetRelid(table))));
+}
+
+Refusal find_column_fault(Relation table, const TableShape& shape) {
+  TupleDescData* have = RelationGetDescr(table);
+  if (have->natts != shape.count) {
+    return fault(versions_differ, "");
+  }
+  for (int i = 0; i < shape.count; ++i) {
+    const FormData_pg_attribute* column = TupleDescAttr(have, i);
+    const ColumnShape& wanted = shape.columns[i];
+    if (column->atttypid != wanted.type || column->attnotnull == wanted.nullable) {
+      const char* words = psprintf("column %s of", quote_identifier(NameStr(column->attname)));
+      return not_as_made(words, table);
+    }
+  }
+  return {};
+}
+
+Refusal foreign_constraint(Oid constraint) {
+  const char* words = "constraint";
+  HeapTuple tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
+  if (HeapTupleIsValid(tuple)) {
+    const auto* form = reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple));
+    words = psprintf("constraint %s of %s", quote_identifier(NameStr(form->conname)),
+                     shown(form->conrelid));
+    ReleaseSysCache(tuple);
+  }
+  return fault(foreign_part, words);
+}
+
+// The server keeps foreign keys by triggers of its own, on both tables that one is about.
+Refusal find_constraint_fault(Relation table) {
+  const TupleConstr* constraints = RelationGetDescr(table)->constr;
+  if (constraints != nullptr && constraints->num_check > 0) {
+    return foreign_constraint(
+        get_relation_constraint_oid(RelationGetRelid(table), constraints->check[0].ccname, false));
+  }
+  const TriggerDesc* triggers = table->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; ++i) {
+    const Trigger& trigger = triggers->triggers[i];
+    if (trigger.tgisinternal && OidIsValid(trigger.tgconstraint)) {
+      return foreign_constraint(trigger.tgconstraint);
+    }
+  }
+  return {};
+}
+
+bool has(Relation index, AttrNumber attribute) {
+  return !heap_attisnull(index->rd_indextuple, attribute, nullptr);
+}
+
+// Its columns are these, collated as Fence compares them.
+bool covers(Relation index, const IndexShape& shape) {
+  const FormData_pg_index* form = index->rd_index;
+  int count = 0;
+  while (count < 4 && shape.columns[count] != 0) {
+    const bool same = count < form->indnatts &&
+                      form->indkey.values[count] == shape.columns[count] &&
+                      (index->rd_indcollation[count] == C_COLLATION_OID ||
+                       !OidIsValid(index->rd_indcollation[count]));
+    if (!same) {
+      return false;
+    }
+    ++count;
+  }
+  return form->indnatts == count && form->indnkeyatts == count &&
+         index->rd_rel->relam == BTREE_AM_OID;
+}
+
+// While one of Fence's own is built anew (REINDEX CONCURRENTLY) its like stands beside it,
+// so what counts is not the name. A plain index is filled like any other, and refuses
+// nothing.
+bool may_stand(Relation index, const TableShape& shape) {
+  const FormData_pg_index* form = index->rd_index;
+  if (has(index, Anum_pg_index_indexprs) || has(index, Anum_pg_index_indpred) ||
+      form->indisexclusion) {
+    return false;
+  }
+  return !form->indisunique || (form->indimmediate && covers(index, shape.key));
+}
+
+// Whether it is what a scan or a unique key of Fence's relies on.
+bool can_be_used(Relation index, const IndexShape& wanted) {
+  return index->rd_index->indisvalid && covers(index, wanted);
+}
+
+Refusal find_index_fault(Relation table, const OwnTable& own) {
+  const TableShape& shape = *own.shape;
+  bool has_key = false;
+  bool has_second = shape.second.name == nullptr;
+  Refusal found;
+  List* indexes = RelationGetIndexList(table);
+  for (int i = 0; i < list_length(indexes) && !found.refused(); ++i) {
+    const Oid oid = list_nth_oid(indexes, i);
+    Relation index = index_open(oid, AccessShareLock);
+    if (!may_stand(index, shape)) {
+      const Oid constraint = get_index_constraint(oid);
+      found = OidIsValid(constraint) ? foreign_constraint(constraint)
+                                     : fault(foreign_part, psprintf("index %s", shown(oid)));
+    }
+    has_key = has_key ||
+              (oid == own.key && index->rd_index->indisunique && can_be_used(index, shape.key));
+    has_second = has_second || (oid == own.second && can_be_used(index, shape.second));
+    index_close(index, AccessShareLock);
+  }
+  list_free(indexes);
+  if (!found.refused() && !(has_key && has_second)) {
+    const char* missing = has_key ? shape.second.name : shape.key.name;
+    found = not_as_made(psprintf("index %s of", missing), table);
+  }
+  return found;
+}
+
+Refusal find_relative_fault(Relation table) {
+  const List* children = find_inheritance_children(RelationGetRelid(table), NoLock);
+  if (children != NIL) {
+    return fault(foreign_part,
+                 psprintf("table %s, which inherits from %s", shown(list_nth_oid(children, 0)),
+                          shown(RelationGetRelid(table))));
+  }
+  return has_superclass(RelationGetRelid(table)) ? not_as_made("inheritance of", table) : Refusal();
+}
+
+}  // namespace
+
+namespace shapes {
+const TableShape record = {
+    "record", record_shape, record_columns, {"record_pkey", {1, 2}}, {"record_deleted", {1, 6}}};
+const TableShape entry = {"entry", entry_shape, entry_columns, {"entry_pkey", {3, 4, 1, 2}}, {}};
+const TableShape trim_mark = {
+    "trim_mark", trim_mark_shape, trim_mark_columns, {"trim_mark_pkey", {1, 2, 3}}, {}};
+const TableShape value = {"value", value_shape, value_columns, {"value_pkey", {1, 2, 3, 4}}, {}};
+const TableShape ns = {
+    "namespace", namespace_shape, namespace_columns, {"namespace_pkey", {1}}, {}};
+const TableShape access = {
+    "access", access_shape, access_columns, {"access_role_namespace_may_write_key", {1, 2, 3}}, {}};
+const TableShape lineage = {
+    "lineage", lineage_shape, lineage_columns, {"lineage_pkey", {1, 2, 5}}, {}};
+const TableShape install = {"install", install_shape, install_columns, {"install_pkey", {1}}, {}};
+}  // namespace shapes
+
+Refusal find_fault(Relation table, const OwnTable& own) {
+  if (table->rd_rel->relkind != RELKIND_RELATION || table->rd_rel->relam != HEAP_TABLE_AM_OID) {
+    return not_as_made("the kind of", table);
+  }
+  Refusal found = find_column_fault(table, *own.shape);
+  if (!found.refused()) {
+    found = find_constraint_fault(table);
+  }
+  if (!found.refused()) {
+    found = find_index_fault(table, own);
+  }
+  return found.refused() ? found : find_relative_fault(table);
+}
+
+}  // namespace fence
