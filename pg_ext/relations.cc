@@ -25,19 +25,20 @@ Relations known;
 uint64_t changes = 1;    // of any of them, of roles and rights
 uint64_t looked_up = 0;  // known is right as of that many changes
 
-bool is_ours(Oid relation) {
+// Whose table or key a relation is; nullptr: nobody's here.
+const OwnTable* find_known(Oid relation) {
   for (const OwnTable* own : {&known.record, &known.entry, &known.trim_mark, &known.value,
                               &known.ns, &known.access, &known.lineage, &known.install}) {
     if (relation == own->table || relation == own->key) {
-      return true;
+      return own;
     }
   }
-  return false;
+  return nullptr;
 }
 
 // Counts and nothing else: it may come in the middle of a call that uses the numbers.
 void on_relation_change(Datum, Oid relation) {
-  if (relation == InvalidOid || is_ours(relation)) {
+  if (relation == InvalidOid || find_known(relation) != nullptr) {
     ++changes;
   }
 }
@@ -98,6 +99,11 @@ const Relations& relations() {
   known = found;
   looked_up = before;
   return known;
+}
+
+const OwnTable* find_own_table(Oid table) {
+  relations();
+  return find_known(table);
 }
 
 Relation open_table(const OwnTable& own, LOCKMODE lock) {

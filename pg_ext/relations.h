@@ -38,6 +38,9 @@ constexpr int install_columns = 1;
 // they do not exist.
 const Relations& relations();
 
+// That table, or nullptr where it is none of them.
+const OwnTable* find_own_table(Oid table);
+
 // ZF012 where it is not as this library knows it. Looked at once after each change of it.
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 

@@ -131,6 +131,44 @@ ALTER TABLE trim_mark SET UNLOGGED;
 SELECT * FROM fence_verify() ORDER BY object COLLATE "C";
 ROLLBACK;
 
+-- Guards by name only.
+BEGIN;
+DROP TRIGGER guard_rows ON record;
+CREATE TRIGGER guard_rows BEFORE INSERT ON record FOR EACH ROW EXECUTE FUNCTION guard();
+ALTER TABLE record ENABLE ALWAYS TRIGGER guard_rows;
+DROP TRIGGER guard_rows ON entry;
+CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OR DELETE ON entry FOR EACH ROW WHEN (false) EXECUTE FUNCTION guard();
+ALTER TABLE entry ENABLE ALWAYS TRIGGER guard_rows;
+DROP TRIGGER guard_rows ON value;
+CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OF name OR DELETE ON value FOR EACH ROW EXECUTE FUNCTION guard();
+ALTER TABLE value ENABLE ALWAYS TRIGGER guard_rows;
+DROP TRIGGER guard_rows ON namespace;
+CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OR DELETE ON namespace EXECUTE FUNCTION guard();
+ALTER TABLE namespace ENABLE ALWAYS TRIGGER guard_rows;
+DROP TRIGGER guard_truncate ON trim_mark;
+CREATE TRIGGER guard_truncate AFTER TRUNCATE ON trim_mark EXECUTE FUNCTION guard();
+ALTER TABLE trim_mark ENABLE ALWAYS TRIGGER guard_truncate;
+DROP TRIGGER guard_rows ON lineage;
+CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OR DELETE ON lineage FOR EACH ROW EXECUTE FUNCTION guard_access();
+ALTER TABLE lineage ENABLE ALWAYS TRIGGER guard_rows;
+CREATE OR REPLACE FUNCTION fence_internal.guard_access() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NEW; END$$;
+UPDATE record SET epoch = 0 WHERE key = 'plain';
+SELECT * FROM fence_verify() ORDER BY object COLLATE "C";
+ROLLBACK;
+
+-- What the calls refuse, and would not keep.
+BEGIN;
+ALTER TABLE record DROP CONSTRAINT record_pkey;
+ALTER TABLE entry ADD CHECK (idx < 1000);
+CREATE UNIQUE INDEX ON value(name);
+ALTER TABLE namespace ALTER floor DROP NOT NULL;
+CREATE TABLE public.child() INHERITS (trim_mark);
+ALTER TABLE install ADD COLUMN more text;
+ALTER TABLE access DROP CONSTRAINT access_role_namespace_may_write_key;
+CREATE INDEX ON lineage(timeline);
+SELECT * FROM fence_verify() ORDER BY object COLLATE "C";
+ROLLBACK;
+
 -- Nothing of it stayed.
 SELECT * FROM fence_verify();
 

@@ -4,6 +4,9 @@
 CREATE FUNCTION fence_internal.record_hash(namespace text, key text)
 RETURNS bigint IMMUTABLE LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_record_hash';
 COMMENT ON FUNCTION fence_internal.record_hash(text, text) IS 'The hash of a record''s name that stands in lock tags';
+CREATE FUNCTION fence_internal.table_fault(own regclass)
+RETURNS text STABLE STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_table_fault';
+COMMENT ON FUNCTION fence_internal.table_fault(regclass) IS 'Why the calls refuse one of Fence''s tables; NULL: they do not';
 
 -- A row says which life of the key it belongs to by its epoch; -1 is of the present one.
 CREATE VIEW fence_internal.live_record AS
@@ -18,20 +21,36 @@ FROM fence_internal.live_record AS r JOIN fence_internal.entry AS e ON e.namespa
 WHERE e.idx > r.trimmed AND (e.epoch = -1 OR e.epoch >= r.born);
 COMMENT ON VIEW fence_internal.live_entry IS 'Entries that a reader sees';
 
+-- What a trigger is for stands in its tgtype: 31 is before INSERT, UPDATE and DELETE of each
+-- row, 34 before TRUNCATE.
 CREATE FUNCTION fence_internal.verify_triggers()
 RETURNS TABLE(severity text, object text, problem text) STABLE LANGUAGE sql
 BEGIN ATOMIC
   SELECT 'error', format('trigger %s on fence_internal.%s', wanted.name, c.relname),
-    CASE WHEN t.oid IS NULL THEN 'is missing' ELSE 'is not ENABLE ALWAYS, so some sessions write past it' END
+    CASE WHEN t.oid IS NULL THEN 'is missing'
+      WHEN t.tgenabled <> 'A' THEN 'is not ENABLE ALWAYS, so some sessions write past it'
+      ELSE 'is not as Fence made it, so some writes pass' END
   FROM pg_catalog.pg_class AS c
-  CROSS JOIN (VALUES ('guard_rows'), ('guard_truncate')) AS wanted(name)
+  CROSS JOIN (VALUES ('guard_rows', 31), ('guard_truncate', 34)) AS wanted(name, type)
   LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname = wanted.name
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND t.tgenabled IS DISTINCT FROM 'A'
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
+    AND (t.tgenabled, t.tgtype, t.tgfoid, t.tgattr::text, t.tgqual IS NULL) IS DISTINCT FROM ('A'::"char", wanted.type::smallint,
+      CASE c.relname WHEN 'access' THEN 'fence_internal.guard_access()'::regprocedure ELSE 'fence_internal.guard()'::regprocedure END::oid, '', true)
   UNION ALL
   SELECT 'error', format('trigger %I on fence_internal.%I', t.tgname, c.relname), 'is not Fence''s own'
   FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid
-  WHERE c.relnamespace = 'fence_internal'::regnamespace
-    AND t.tgfoid NOT IN ('fence_internal.guard()'::regprocedure, 'fence_internal.guard_access()'::regprocedure)
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
+    AND t.tgname NOT IN ('guard_rows', 'guard_truncate') AND NOT t.tgisinternal
+  UNION ALL
+  SELECT 'error', format('function fence_internal.%s()', p.proname), 'is not as Fence made it, so some writes pass'
+  FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_language AS l ON l.oid = p.prolang
+  WHERE p.oid IN ('fence_internal.guard()'::regprocedure, 'fence_internal.guard_access()'::regprocedure)
+    AND (l.lanname, p.prosrc, p.probin) IS DISTINCT FROM ('c', 'fence_pg_' || p.proname,
+      (SELECT f.probin FROM pg_catalog.pg_proc AS f WHERE f.oid = 'fence_internal.table_fault(regclass)'::regprocedure))
+  UNION ALL
+  SELECT 'error', format('table fence_internal.%I', c.relname), f.fault
+  FROM pg_catalog.pg_class AS c, fence_internal.table_fault(c.oid) AS f(fault)
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND f.fault IS NOT NULL
   UNION ALL
   SELECT 'error', format('rule %I on fence_internal.%I', w.rulename, c.relname), 'is not Fence''s own'
   FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_rewrite AS w ON w.ev_class = c.oid
