@@ -10,6 +10,9 @@ const Reason no_staged_log = {Code::index_conflict,
                               "nothing is staged under that name: it holds no entry",
                               "look for the staged key with oplog_keys; one that was published, to "
                               "another key or with another expected_last, is deleted"};
+const Reason target_in_use = {Code::index_conflict,
+                              "an open transaction of another session is storing idx %n of the key",
+                              "publish again when it has ended; fence_holders shows it"};
 }  // namespace reasons
 
 Seal publication_mark(std::string_view ns, std::string_view key, int64_t expected_last,

@@ -46,6 +46,7 @@ inline bool can_be_published_to(const LogEnd& end) noexcept { return end.last_ev
 namespace reasons {
 extern const Reason not_whole;  // %n: expected_last
 extern const Reason no_staged_log;
+extern const Reason target_in_use;  // %n: an idx
 }  // namespace reasons
 
 }  // namespace fence

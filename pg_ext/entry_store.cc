@@ -205,29 +205,41 @@ EntryWriter::Other EntryWriter::find_other(const NewEntry& entry) {
   return other;
 }
 
-EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
-  Result result{Outcome::stored, false};
+EntryWriter::Outcome EntryWriter::attempt(const NewEntry& entry, Other* other) {
   while (insert(entry)) {
-    Other other = find_other(entry);
-    if (other.standing == Standing::none) {
+    *other = find_other(entry);
+    if (other->standing == Standing::none) {
       break;
     }
     // Not while the own row stands: two that wait so would wait for each other.
     take_back();
-    if (other.standing == Standing::open) {
-      other = find_other(entry);
+    if (other->standing == Standing::open) {
+      *other = find_other(entry);
     }
-    if (other.standing == Standing::stays) {
-      result.outcome = other.same_bytes ? Outcome::same_bytes : Outcome::other_bytes;
-      break;
+    if (other->standing == Standing::open) {
+      return Outcome::open;
     }
-    if (other.standing == Standing::open) {
-      XactLockTableWait(other.transaction, target_->ri_RelationDesc, &other.row,
-                        XLTW_InsertIndexUnique);
-      result.waited = true;
+    if (other->standing == Standing::stays) {
+      return other->same_bytes ? Outcome::same_bytes : Outcome::other_bytes;
     }
   }
+  return Outcome::stored;
+}
+
+EntryWriter::Result EntryWriter::write(const NewEntry& entry) {
+  Result result{Outcome::stored, false};
+  Other other{};
+  while ((result.outcome = attempt(entry, &other)) == Outcome::open) {
+    XactLockTableWait(other.transaction, target_->ri_RelationDesc, &other.row,
+                      XLTW_InsertIndexUnique);
+    result.waited = true;
+  }
   return result;
+}
+
+EntryWriter::Outcome EntryWriter::write_at_once(const NewEntry& entry) {
+  Other other{};
+  return attempt(entry, &other);
 }
 
 void EntryWriter::end() {

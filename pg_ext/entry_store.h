@@ -70,7 +70,7 @@ void read_entry(TupleTableSlot* row, Datum values[3], bool nulls[3]);
 class EntryWriter {
  public:
   // What came of an entry: another one of the same idx and epoch may be there.
-  enum class Outcome : unsigned char { stored, same_bytes, other_bytes };
+  enum class Outcome : unsigned char { stored, same_bytes, other_bytes, open };
   struct Result {
     Outcome outcome;
     bool waited;  // for another transaction: ownership may have changed meanwhile
@@ -80,6 +80,8 @@ class EntryWriter {
   // Waits for a transaction that has stored the same idx under the same epoch and is
   // still open; for no other.
   Result write(const NewEntry& entry);
+  // The same without waiting: where there is such a transaction, that is the outcome.
+  Outcome write_at_once(const NewEntry& entry);
   void end();
 
  private:
@@ -93,6 +95,8 @@ class EntryWriter {
 
   bool insert(const NewEntry& entry);
   void take_back();
+  // *other: what stands in its place.
+  Outcome attempt(const NewEntry& entry, Other* other);
   Other find_other(const NewEntry& entry);
 
   const RecordName& name_;

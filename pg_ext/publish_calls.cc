@@ -81,14 +81,15 @@ void check_whole(const PublishCall& call, const StoredRecord& record) {
   }
 }
 
-// Another session of the owner may be storing in the target right now.
+// Another session of the owner may be storing in the target right now. It is not waited for:
+// the staged key is locked, and nobody could claim that meanwhile.
 void store(const PublishCall& call, OwnedWrite* write, EntryWriter* writer, const NewEntry& entry) {
-  const EntryWriter::Result result = writer->write(entry);
-  if (result.waited) {
+  const EntryWriter::Outcome outcome = writer->write_at_once(entry);
+  if (outcome != EntryWriter::Outcome::stored) {
     write->check_owner();
-  }
-  if (result.outcome != EntryWriter::Outcome::stored) {
-    refuse_entry(call, call.target.name, write->record(), reasons::other_bytes, entry.idx);
+    const bool open = outcome == EntryWriter::Outcome::open;
+    refuse_entry(call, call.target.name, write->record(),
+                 open ? reasons::target_in_use : reasons::other_bytes, entry.idx);
   }
 }
 
