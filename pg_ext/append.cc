@@ -35,13 +35,15 @@ class Append {
 };
 
 bool Append::all_stored() const {
-  for (int i = 0; i < append_.count; ++i) {
-    const Place place = find_own_place(append_.owner.name, append_.entries[i], epoch());
-    if (!place.taken || !place.same_bytes) {
-      return false;
-    }
+  RowMemory memory;
+  bool all = true;
+  for (int i = 0; i < append_.count && all; ++i) {
+    const Place place =
+        memory.run([&] { return find_own_place(append_.owner.name, append_.entries[i], epoch()); });
+    all = place.taken && place.same_bytes;
   }
-  return true;
+  memory.end();
+  return all;
 }
 
 void Append::check_owner() {
@@ -148,10 +150,12 @@ void Append::end(int64_t stored) {
 
 int64_t Append::run() {
   begin();
+  RowMemory memory;
   int64_t stored = 0;
   for (int i = 0; i < append_.count; ++i) {
-    stored += store(append_.entries[i]) ? 1 : 0;
+    stored += memory.run([&] { return store(append_.entries[i]); }) ? 1 : 0;
   }
+  memory.end();
   writer_.end();
   FENCE_FAILPOINT("append.stored");
   end(stored);

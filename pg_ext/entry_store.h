@@ -8,6 +8,7 @@
 #include "core/append.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/relations.h"
+#include "pg_ext/row_memory.h"
 #include "pg_ext/server.h"
 
 namespace fence {
@@ -28,7 +29,8 @@ Place find_own_place(const RecordName& name, const NewEntry& wanted, int64_t epo
 int64_t find_last(const RecordName& name, const StoredRecord& record, int64_t above);
 
 // Calls take(scan) for each row of the key with idx from..to, ascending, until it answers
-// false. What the rows are worth is for the record to say.
+// false. What the rows are worth is for the record to say. What take allocates goes with the
+// row.
 template <typename Take>
 void scan_entries(const RecordName& name, int64_t from, int64_t to, Snapshot snapshot, Take take) {
   IndexScan scan(relations().entry);
@@ -37,12 +39,14 @@ void scan_entries(const RecordName& name, int64_t from, int64_t to, Snapshot sna
   scan.at_least(from);
   scan.at_most(to);
   scan.begin(snapshot);
+  RowMemory memory;
   while (scan.next()) {
     CHECK_FOR_INTERRUPTS();
-    if (!take(scan)) {
+    if (!memory.run([&] { return take(scan); })) {
       break;
     }
   }
+  memory.end();
   scan.end();
 }
 

@@ -68,6 +68,7 @@ FENCE_FUNCTION(fence_pg_keys) {
     Datum values[1] = {text_datum(key)};
     bool nulls[1] = {};
     rows.add(values, nulls);
+    pfree(DatumGetPointer(values[0]));
   }
   scan.end();
   return 0;

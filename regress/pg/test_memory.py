@@ -4,13 +4,17 @@ What valgrind reports counts where the library stands in the stack: the server i
 writes padding of its WAL that it never set. It sees blocks that the server took from
 the system, so an overrun inside one of them stays unseen; what is read before it was
 set does not.
+
+And how much memory a call over a long log takes: none that grows with the log.
 """
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from pgserver import Server
+from scene import owner
 
 W, V = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 NAME = "ä" * 127
@@ -126,3 +130,41 @@ def test_valgrind_reports_nothing_with_the_library_in_the_stack(report):
     assert done.stdout.count("fenced_append = ") >= 6
     ours = [block for block in blocks if re.search(r"fence\.so|fence::|fence_pg_", block)]
     assert ours == []
+
+
+ENTRIES, SIZE = 20000, 3000
+BATCH = (f"array_agg(i::bigint), array_agg(convert_to(rpad(md5(i::text), {SIZE}, "
+         "md5(i::text || 'x')), 'UTF8'))")
+
+
+def most_memory(session):
+    """In megabytes, what is shared with other sessions included: that does not change."""
+    status = Path(f"/proc/{session.info.backend_pid}/status").read_text()
+    return int(re.search(r"VmPeak:\s+(\d+) kB", status)[1]) / 1024
+
+
+def growth(scene, sql, *values):
+    """By how much the most that a session ever had grows when it does this."""
+    session = scene.connect()
+    scene.ask("SELECT fence.fence_version()", by=session)
+    before = most_memory(session)
+    answer = scene.ask(sql, *values, by=session)
+    return most_memory(session) - before, answer
+
+
+def test_calls_over_a_long_log_hold_one_entry_at_a_time(scene):
+    stage = scene.key + "s"
+    for key in (scene.key, stage):
+        scene.claim(1, key=key)
+    publish = ["n", scene.key, 1, owner(1), "n", stage, ENTRIES]
+    append = (f"SELECT fence.fenced_append_many('n', %s, 1, %s, idxs, payloads)"
+              f" FROM (SELECT {BATCH} FROM generate_series(1, {ENTRIES}) AS i) AS b(idxs, payloads)")
+    first, stored = growth(scene, append, stage, owner(1))
+    again, repeated = growth(scene, append, stage, owner(1))
+    published, moved = growth(scene, "SELECT fence.fenced_publish(%s, %s, %s, %s, %s, %s, %s)", *publish)
+    deleted, removed = growth(scene, "SELECT fence.fenced_delete('n', %s, 1, %s)", scene.key, owner(1))
+    print(f"MB: batch {first:.0f}, its repeat {again:.0f}, publish {published:.0f}, delete {deleted:.0f}")
+    assert (stored, repeated, moved, removed) == (ENTRIES, 0, True, ENTRIES)
+    assert again < first + 20  # the arrays themselves; all payloads are 57 MB
+    assert published < 20
+    assert deleted < 20
