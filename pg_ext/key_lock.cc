@@ -146,6 +146,23 @@ namespace {
   pg_unreachable();
 }
 
+// In the server's words: it bounds this wait as any other.
+[[noreturn]] void raise_lock_timeout() {
+  ereport(ERROR,
+          (errcode(ERRCODE_LOCK_NOT_AVAILABLE), errmsg("canceling statement due to lock timeout"),
+           errcontext("waiting for another claim of the key to end")));
+  pg_unreachable();
+}
+
+void check_wait_for_claim(int64_t waited_ms) {
+  if (LockTimeout > 0 && waited_ms >= LockTimeout) {
+    raise_lock_timeout();
+  }
+  if (waited_ms > settings.evict_after + settings.commit_wait) {
+    raise_claim_busy();
+  }
+}
+
 }  // namespace
 
 // Who may be idle while it holds the key up is another claim only (its client has
@@ -157,9 +174,7 @@ void lock_for_claim(uint64_t hash) {
   const int64_t begin = monotonic_ms();
   IdleWatch watch;
   while (!try_hold_lock(queue, ExclusiveLock)) {
-    if (monotonic_ms() - begin > settings.evict_after + settings.commit_wait) {
-      raise_claim_busy();
-    }
+    check_wait_for_claim(monotonic_ms() - begin);
     const Holders holders = find_holders(queue, ExclusiveLock);
     if (holders.count > 0 && watch.is_due(holders.ids[0])) {
       end_idle_holder(holders.ids[0]);

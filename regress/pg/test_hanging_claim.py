@@ -1,7 +1,7 @@
 """A claim that its client leaves open: it comes into no block, is not prepared, and ends with
 its transaction. How the next claim ends it: test_wire.py."""
 import pytest
-from scene import owner, wait_until
+from scene import Background, owner, wait_until
 from wire import FLUSH, SYNC, Wire, bind, execute, extended, parse, query
 
 PREPARE = "PREPARE TRANSACTION 'claim'"
@@ -37,6 +37,24 @@ def test_block_does_not_enclose_a_claim_before_it(scene, wire, claim, block):
     assert scene.key_locks(wire.pid) == []
     assert scene.without_waiting(scene.append, 1, 6) == 6  # it was rolled back
     assert scene.without_waiting(scene.claim, 2) == 6
+
+
+@pytest.mark.parametrize("call", ["claim", "delete", "try"])
+def test_lock_timeout_bounds_the_wait_for_a_claim_whose_statement_goes_on(scene, call):
+    scene.claim(1)
+    first, second = scene.connect(), scene.connect()
+    slow = Background(lambda: scene.ask(f"{scene.claim_sql(2)}, pg_sleep(60)", by=first))
+    wait_until(lambda: scene.key_locks(first.info.backend_pid))
+    second.execute("SET lock_timeout = '100ms'")
+    statement = {"claim": scene.claim_sql(3), "try": scene.claim_sql(3).replace("oplog", "try_oplog", 1),
+                 "delete": f"SELECT fence.fenced_delete('n', '{scene.key}', 1, '{owner(1)}')"}[call]
+    waiting = Background(lambda: scene.ask(statement, by=second))
+    assert waiting.get() == "55P03"
+    assert waiting.error.diag.message_primary == "canceling statement due to lock timeout"
+    assert not slow.done()
+    first.cancel()
+    assert slow.get() == "57014"
+    scene.ask(statement, by=second)  # it was the first one that stood in the way
 
 
 def test_claim_that_lost_under_the_lock_keeps_none_until_sync(scene, wire, server):
