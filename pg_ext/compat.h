@@ -133,6 +133,26 @@ inline bool insert_index_entries(ResultRelInfo* relation, TupleTableSlot* row, E
   return conflict || recheck != NIL;
 }
 
+// Which indexes a new version of a row needs entries in.
+#if PG_VERSION_NUM >= 160000
+using IndexUpdate = TU_UpdateIndexes;
+constexpr IndexUpdate no_index_update = TU_None;
+#else
+using IndexUpdate = bool;
+constexpr IndexUpdate no_index_update = false;
+#endif
+
+// Inserts them; a row of equal key is the server's error.
+inline void insert_index_entries(ResultRelInfo* relation, TupleTableSlot* row, EState* state,
+                                 IndexUpdate which) {
+#if PG_VERSION_NUM >= 160000
+  ExecInsertIndexTuples(relation, row, state, false, false, nullptr, NIL, which == TU_Summarizing);
+#else
+  static_cast<void>(which);
+  ExecInsertIndexTuples(relation, row, state, false, false, nullptr, NIL);
+#endif
+}
+
 }  // namespace fence::compat
 
 #endif

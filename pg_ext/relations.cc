@@ -7,6 +7,7 @@ extern "C" {
 #include "access/sysattr.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "nodes/makefuncs.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 }
@@ -58,6 +59,17 @@ OwnTable find(const TableShape& shape, Oid schema) {
     own.second = get_relname_relid(shape.second.name, schema);
   }
   return own;
+}
+
+// Of a new version of a row that did not find room on the page of the old one.
+void add_index_entries(Relation table, TupleTableSlot* row, compat::IndexUpdate which) {
+  EState* state = CreateExecutorState();
+  auto* target = makeNode(ResultRelInfo);
+  InitResultRelInfo(target, table, 0, nullptr, 0);
+  ExecOpenIndices(target, false);
+  compat::insert_index_entries(target, row, state, which);
+  ExecCloseIndices(target);
+  FreeExecutorState(state);
 }
 
 }  // namespace
@@ -147,6 +159,28 @@ void insert_row(Relation table, Datum* values, bool* nulls) {
   CatalogTupleInsert(table, tuple);
   CommandCounterIncrement();
   heap_freetuple(tuple);
+}
+
+bool replace_row(Relation table, const ItemPointerData& row, Datum* values, bool* nulls) {
+  TupleTableSlot* slot = table_slot_create(table, nullptr);
+  const auto columns = static_cast<size_t>(RelationGetNumberOfAttributes(table));
+  ExecClearTuple(slot);
+  std::memcpy(slot->tts_values, values, columns * sizeof *values);
+  std::memcpy(slot->tts_isnull, nulls, columns * sizeof *nulls);
+  ExecStoreVirtualTuple(slot);
+  TM_FailureData failure;
+  ItemPointerData tid = row;
+  LockTupleMode lock = LockTupleNoKeyExclusive;
+  compat::IndexUpdate indexes{};
+  const TM_Result result =
+      table_tuple_update(table, &tid, slot, GetCurrentCommandId(true), SnapshotSelf,
+                         InvalidSnapshot, false, &failure, &lock, &indexes);
+  if (result == TM_Ok && indexes != compat::no_index_update) {
+    add_index_entries(table, slot, indexes);
+  }
+  CommandCounterIncrement();
+  ExecDropSingleTupleTableSlot(slot);
+  return result == TM_Ok;
 }
 
 bool remove_row(Relation table, const ItemPointerData& row) {

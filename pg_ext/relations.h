@@ -104,6 +104,10 @@ bool is_null_at(TupleTableSlot* row, int column);
 // others. nulls may be nullptr. What was added is seen by the next command.
 void insert_row(Relation table, Datum* values, bool* nulls);
 
+// Puts another row of the same key in the place of one that a scan of this transaction sees,
+// unless another transaction that is still open has touched that: then false, at once.
+bool replace_row(Relation table, const ItemPointerData& row, Datum* values, bool* nulls);
+
 // Removes a row that a scan of this transaction sees, unless another transaction that is
 // still open has touched it: then false, at once.
 bool remove_row(Relation table, const ItemPointerData& row);

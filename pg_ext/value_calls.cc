@@ -18,7 +18,8 @@ bool change(OwnedWrite* write, std::string_view value_name, const std::string_vi
   if (!(value != nullptr ? put_changes(found, owner.claimant.epoch) : remove_changes(found))) {
     return false;
   }
-  if (write_value(owner.name, owner.claimant.epoch, value_name, value) == ValueChange::busy) {
+  if (write_value(owner.name, owner.claimant.epoch, value_name, stored, value) ==
+      ValueChange::busy) {
     write->check_owner();
     raise_busy();
   }

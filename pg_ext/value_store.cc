@@ -32,8 +32,9 @@ Removal remove_rows(IndexScan* scan, Goes goes, MayStay may_stay) {
 
 bool always(int64_t) { return true; }
 
-void add_value(const RecordName& name, int64_t epoch, std::string_view value_name,
-               const std::string_view* value) {
+// row: of the same name and epoch, to be replaced; nullptr: there is none.
+ValueChange store_value(const RecordName& name, int64_t epoch, std::string_view value_name,
+                        const std::string_view* value, const ItemPointerData* row) {
   Relation table = open_table(relations().value, RowExclusiveLock);
   Datum values[column_count] = {text_datum(name.ns), text_datum(name.key), text_datum(value_name),
                                 Int64GetDatum(epoch)};
@@ -42,8 +43,14 @@ void add_value(const RecordName& name, int64_t epoch, std::string_view value_nam
   if (value != nullptr) {
     values[column_value] = text_datum(*value);
   }
-  insert_row(table, values, nulls);
+  bool stored = true;
+  if (row != nullptr) {
+    stored = replace_row(table, *row, values, nulls);
+  } else {
+    insert_row(table, values, nulls);
+  }
   table_close(table, NoLock);
+  return stored ? ValueChange::done : ValueChange::busy;
 }
 
 }  // namespace
@@ -62,6 +69,7 @@ StoredValue find_value(const RecordName& name, const StoredRecord& record,
     }
     found.exists = !is_null_at(scan.row(), column_value);
     found.epoch = number_at(scan.row(), column_epoch);
+    found.row = scan.row()->tts_tid;
     if (found.exists) {
       found.value = bytes_at(scan.row(), column_value);
       const Datum copy = text_datum(found.value);  // the row goes with the scan
@@ -73,25 +81,29 @@ StoredValue find_value(const RecordName& name, const StoredRecord& record,
   return found;
 }
 
-// Whatever stands under the name goes, so that a removed value mostly leaves nothing. Where
-// somebody else is at a row, this epoch says that the value is gone.
+// A row of this epoch is replaced, mostly on its own page: a transaction that puts one name
+// many times does not go through all that it has put before. Else whatever stands under the
+// name goes, so that a removed value mostly leaves nothing. Where somebody else is at a row,
+// this epoch says that the value is gone.
 ValueChange write_value(const RecordName& name, int64_t epoch, std::string_view value_name,
-                        const std::string_view* value) {
+                        const StoredValue& stored, const std::string_view* value) {
+  if (value != nullptr && stored.epoch == epoch && ItemPointerIsValid(&stored.row)) {
+    return store_value(name, epoch, value_name, value, &stored.row);
+  }
   IndexScan scan(relations().value);
   scan.equal(name.ns);
   scan.equal(name.key);
   scan.equal(value_name);
   scan.begin(SnapshotSelf);
-  const Removal removal =
-      remove_rows(&scan, always, [&](int64_t stored) { return stored < epoch; });
+  const Removal removal = remove_rows(&scan, always, [&](int64_t other) { return other < epoch; });
   scan.end();
   if (!removal.safe) {
     return ValueChange::busy;
   }
-  if (value != nullptr || !removal.all) {
-    add_value(name, epoch, value_name, value);
+  if (value == nullptr && removal.all) {
+    return ValueChange::done;
   }
-  return ValueChange::done;
+  return store_value(name, epoch, value_name, value, nullptr);
 }
 
 namespace {

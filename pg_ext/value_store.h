@@ -14,6 +14,7 @@ struct StoredValue {
   bool exists = false;
   int64_t epoch = unfenced_epoch;
   std::string_view value;
+  ItemPointerData row{};  // valid also where it says that the value was removed
 };
 StoredValue find_value(const RecordName& name, const StoredRecord& record,
                        std::string_view value_name);
@@ -22,9 +23,10 @@ StoredValue find_value(const RecordName& name, const StoredRecord& record,
 // higher epoch (from before a reset), which would count before this one: then nothing was done.
 enum class ValueChange : unsigned char { done, busy };
 
-// value nullptr: removes it. The caller holds the lock of its claimant.
+// stored: what find_value found. value nullptr: removes it. The caller holds the lock of its
+// claimant.
 ValueChange write_value(const RecordName& name, int64_t epoch, std::string_view value_name,
-                        const std::string_view* value);
+                        const StoredValue& stored, const std::string_view* value);
 
 // Removes all values of a key, as far as nobody else is at them.
 Removal remove_values(const RecordName& name, const StoredRecord& record);
