@@ -138,15 +138,22 @@ bool may_stand(Relation index, const TableShape& shape) {
   return !form->indisunique || (form->indimmediate && covers(index, shape.key));
 }
 
-// Whether it is what a scan or a unique key of Fence's relies on.
-bool can_be_used(Relation index, const IndexShape& wanted) {
-  return index->rd_index->indisvalid && covers(index, wanted);
+// Whether it is what a scan or a unique key of Fence's relies on. Not whether it is valid:
+// where REINDEX CONCURRENTLY puts the new one in the place of the old one, a session may
+// see one of them as it is and the other as it was.
+bool is_as_made(Relation table, Oid oid, const IndexShape& wanted, bool unique) {
+  if (!OidIsValid(oid) || get_rel_relkind(oid) != RELKIND_INDEX) {
+    return false;
+  }
+  Relation index = index_open(oid, AccessShareLock);
+  const FormData_pg_index* form = index->rd_index;
+  const bool same = form->indrelid == RelationGetRelid(table) && covers(index, wanted) &&
+                    (!unique || (form->indisunique && form->indimmediate));
+  index_close(index, AccessShareLock);
+  return same;
 }
 
-Refusal find_index_fault(Relation table, const OwnTable& own) {
-  const TableShape& shape = *own.shape;
-  bool has_key = false;
-  bool has_second = shape.second.name == nullptr;
+Refusal find_foreign_index(Relation table, const TableShape& shape) {
   Refusal found;
   List* indexes = RelationGetIndexList(table);
   for (int i = 0; i < list_length(indexes) && !found.refused(); ++i) {
@@ -157,17 +164,22 @@ Refusal find_index_fault(Relation table, const OwnTable& own) {
       found = OidIsValid(constraint) ? foreign_constraint(constraint)
                                      : fault(foreign_part, psprintf("index %s", shown(oid)));
     }
-    has_key = has_key ||
-              (oid == own.key && index->rd_index->indisunique && can_be_used(index, shape.key));
-    has_second = has_second || (oid == own.second && can_be_used(index, shape.second));
     index_close(index, AccessShareLock);
   }
   list_free(indexes);
-  if (!found.refused() && !(has_key && has_second)) {
-    const char* missing = has_key ? shape.second.name : shape.key.name;
-    found = not_as_made(psprintf("index %s of", missing), table);
-  }
   return found;
+}
+
+Refusal find_index_fault(Relation table, const OwnTable& own) {
+  const TableShape& shape = *own.shape;
+  const char* missing = nullptr;
+  if (!is_as_made(table, own.key, shape.key, true)) {
+    missing = shape.key.name;
+  } else if (shape.second.name != nullptr && !is_as_made(table, own.second, shape.second, false)) {
+    missing = shape.second.name;
+  }
+  return missing == nullptr ? find_foreign_index(table, shape)
+                            : not_as_made(psprintf("index %s of", missing), table);
 }
 
 Refusal find_relative_fault(Relation table) {

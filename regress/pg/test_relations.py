@@ -1,4 +1,6 @@
 """Fence's own tables, changed or out of reach while sessions know them."""
+import threading
+
 import psycopg
 import pytest
 from pgserver import Server
@@ -58,6 +60,38 @@ def test_session_that_knows_a_table_notices_an_index_that_it_could_not_fill(scen
     assert failed.value.diag.message_hint == "drop the index fence_internal.foreign_one"
     scene.observer.execute("DROP INDEX fence_internal.foreign_one")
     assert scene.append(1, 7, by=writer) == 7
+
+
+def test_reindex_concurrently_disturbs_no_call(scene):
+    """Sessions old and new, while each index is exchanged for its like many times."""
+    scene.claim(1)
+    stop, errors = threading.Event(), []
+
+    def write(number):
+        session = scene.connect()
+        idx = 1000000 * number
+        while not stop.is_set():
+            idx += 1
+            try:
+                if number % 2:
+                    session.close()
+                    session = psycopg.connect(scene.server.dsn(), autocommit=True)
+                scene.append(1, idx, by=session)
+                scene.claim(1, by=session)
+            except psycopg.Error as error:
+                errors.append(str(error))
+        session.close()
+
+    writers = [threading.Thread(target=write, args=[number]) for number in range(1, 5)]
+    for writer in writers:
+        writer.start()
+    for _ in range(40):
+        for table in ("record", "entry", "trim_mark", "lineage"):
+            scene.observer.execute(f"REINDEX TABLE CONCURRENTLY fence_internal.{table}")
+    stop.set()
+    for writer in writers:
+        writer.join()
+    assert errors == []
 
 
 def test_session_outlives_an_error_while_it_looks_them_up(scene):

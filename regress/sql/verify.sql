@@ -166,6 +166,7 @@ CREATE TABLE public.child() INHERITS (trim_mark);
 ALTER TABLE install ADD COLUMN more text;
 ALTER TABLE access DROP CONSTRAINT access_role_namespace_may_write_key;
 CREATE INDEX ON lineage(timeline);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'record_hash'::regclass;
 SELECT * FROM fence_verify() ORDER BY object COLLATE "C";
 ROLLBACK;
 

@@ -48,6 +48,11 @@ BEGIN ATOMIC
     AND (l.lanname, p.prosrc, p.probin) IS DISTINCT FROM ('c', 'fence_pg_' || p.proname,
       (SELECT f.probin FROM pg_catalog.pg_proc AS f WHERE f.oid = 'fence_internal.table_fault(regclass)'::regprocedure))
   UNION ALL
+  -- But for those that REINDEX CONCURRENTLY makes or leaves behind.
+  SELECT 'error', format('index fence_internal.%I', c.relname), 'is not valid: REINDEX'
+  FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+  WHERE c.relnamespace = 'fence_internal'::regnamespace AND NOT i.indisvalid AND c.relname !~ '_cc(new|old)[0-9]*$'
+  UNION ALL
   SELECT 'error', format('table fence_internal.%I', c.relname), f.fault
   FROM pg_catalog.pg_class AS c, fence_internal.table_fault(c.oid) AS f(fault)
   WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND f.fault IS NOT NULL
