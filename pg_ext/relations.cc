@@ -23,8 +23,9 @@ const Reason other_columns = {Code::configuration,
                               "use fence.fenced_append and the views of schema fence"};
 
 Relations known;
-uint64_t changes = 1;    // of any of them, of roles and rights
-uint64_t looked_up = 0;  // known is right as of that many changes
+uint64_t changes = 1;     // of any of them, of roles and rights
+uint64_t looked_up = 0;   // known is right as of that many changes
+bool looking_up = false;  // what changes now may be one of them that is not known yet
 
 // Whose table or key a relation is; nullptr: nobody's here.
 const OwnTable* find_known(Oid relation) {
@@ -39,7 +40,7 @@ const OwnTable* find_known(Oid relation) {
 
 // Counts and nothing else: it may come in the middle of a call that uses the numbers.
 void on_relation_change(Datum, Oid relation) {
-  if (relation == InvalidOid || find_known(relation) != nullptr) {
+  if (looking_up || relation == InvalidOid || find_known(relation) != nullptr) {
     ++changes;
   }
 }
@@ -98,6 +99,7 @@ const Relations& relations() {
   }
   // The look-ups may fail, and may bring news themselves: then it is done again.
   const uint64_t before = changes;
+  looking_up = true;
   const Oid schema = get_namespace_oid("fence_internal", true);
   Relations found;
   found.record = find(shapes::record, schema);
@@ -110,6 +112,7 @@ const Relations& relations() {
   found.install = find(shapes::install, schema);
   known = found;
   looked_up = before;
+  looking_up = false;
   return known;
 }
 
