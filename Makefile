@@ -201,7 +201,7 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # In the order in which they begin, the longest first: two run side by side.
 SUITES := unit sanitize sqlite lint pg e2e differential conformance fuzz isolation
-SLOW_SUITES := mutations stress majors-headers
+SLOW_SUITES := mutations-postgresql mutations-sqlite stress majors-headers
 check:  ## all of the following, then one line that counts; starts servers of its own
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
@@ -334,10 +334,10 @@ $(FUZZERS:%=$(BUILD)/%): $(BUILD)/%: $(BUILD)/obj/test/%.o $(BUILD)/sqlite/libfe
 # For how long each engine's layers are tried; 0: all of them.
 MUTATION_MINUTES := 0
 MUTATE = $(PYTHON) regress/mutations/run.py --minutes $(MUTATION_MINUTES)
-check-mutations: sqlite pg tests  ## one protective layer less at a time: some test must notice
+check-mutations: check-mutations-sqlite check-mutations-postgresql  ## one protective layer less at a time: some test must notice
+check-mutations-sqlite check-mutations-postgresql: sqlite pg tests
 	$(BEGIN)
-	$(OWN) --timeout 3600 sqlite -- $(MUTATE) --junit $(HERE)/sqlite.xml
-	$(OWN) --timeout 3600 postgresql -- $(MUTATE) --engine postgresql --junit $(HERE)/postgresql.xml
+	$(OWN) --timeout 3600 $(SUITE) -- $(MUTATE) --engine $(SUITE:mutations-%=%) --junit $(HERE)/$(SUITE).xml
 	$(SUMMARY)
 
 check-fresh:  ## demo and check from a fresh clone in an empty Debian (root)
@@ -365,6 +365,6 @@ clean:  ## removes all that was built, the server of pg-start, too
 
 .PHONY: all help deps sqlite install uninstall sqlite-shell demo pg install-pg uninstall-pg pg-start pg-stop \
   pg-env demo-pg tests check check-all lint fuzz fuzzers bench format dist clean \
-  $(addprefix check-,$(SUITES) $(SLOW_SUITES) valgrind fresh)
+  $(addprefix check-,$(SUITES) $(SLOW_SUITES) mutations valgrind fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

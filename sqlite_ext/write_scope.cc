@@ -5,11 +5,11 @@
 namespace fence {
 
 namespace reasons {
-const Reason partial_write = {Code::transaction_refused,
-                              "an error of SQLite stopped a write of Fence half-way in this "
-                              "transaction, so nothing of it can "
-                              "be committed",
-                              "ROLLBACK, then do the whole transaction again"};
+const Reason partial_write = {
+    Code::transaction_refused,
+    "an error of SQLite stopped a write of Fence half-way, so nothing of this transaction can be "
+    "committed",
+    "ROLLBACK, then do the whole transaction again"};
 }  // namespace reasons
 
 bool begin_own(Connection* connection, Failure* failure) noexcept {

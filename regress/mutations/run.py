@@ -102,7 +102,7 @@ def build_folder():
 
 def build(engine, layer):
     """The extension without the layer, in a folder of its own, built for speed of building."""
-    folder = f"{build_folder()}/without/{layer}"
+    folder = f"{build_folder()}/without/{engine.target}/{layer}"
     command = ["make", "--no-print-directory", "-s", f"-j{os.cpu_count()}", f"BUILD={folder}"]
     flags = ["CXXFLAGS=-O1 -g0", f"WITHOUT={layer}"]
     done = subprocess.run(
