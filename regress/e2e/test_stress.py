@@ -49,4 +49,5 @@ def test_without_the_check_the_same_stress_finds_violations(tmp_path):
 
     outcome = stress.Stress(str(tmp_path / "log.db"), unchecked).run(60, stop_at_first=True)
 
-    assert outcome.late != []
+    # Or a claim has met the entry first: it does not fit the seal of the record.
+    assert outcome.late != [] or [one for one in outcome.unexpected if one.startswith("ZF020")] != []
