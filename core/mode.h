@@ -53,6 +53,12 @@ inline int64_t merged_floor(int64_t floor, int64_t purged) noexcept {
 // need room in the lock table as well.
 constexpr int64_t most_purged = 1000;
 
+// Keys that were deleted at that time or before have reached the age; all in ms. Of age 0 are
+// all, also those that were deleted under a clock that was ahead.
+inline int64_t purge_cutoff(int64_t now, int64_t age) noexcept {
+  return age == 0 ? INT64_MAX : now - age;
+}
+
 namespace reasons {
 extern const Reason epoch_missing;   // NULL where one is needed
 extern const Reason epoch_unwanted;  // given where the mode is unfenced

@@ -16,14 +16,11 @@ namespace fence {
 
 namespace {
 
-// Before this the key was deleted long enough ago. Of age 0 are all, also those that were
-// deleted under a clock that was ahead.
+// purge_cutoff as the server counts time: in microseconds, with a value for "ever".
 TimestampTz cutoff(int64_t older_than_ms) {
-  constexpr int64_t longest_ms = INT64_MAX / 1000;
-  if (older_than_ms == 0) {
-    return DT_NOEND;
-  }
-  return older_than_ms > longest_ms ? INT64_MIN + 1 : GetCurrentTimestamp() - older_than_ms * 1000;
+  const int64_t before = purge_cutoff(GetCurrentTimestamp() / 1000, older_than_ms);
+  constexpr int64_t most = INT64_MAX / 1000;
+  return before > most ? DT_NOEND : before < -most ? DT_NOBEGIN : before * 1000;
 }
 
 // Removes the record, unless somebody is at the key, or it lives again. Returns whether it

@@ -109,7 +109,7 @@ void insert_row(Relation table, Datum* values, bool* nulls);
 bool replace_row(Relation table, const ItemPointerData& row, Datum* values, bool* nulls);
 
 // Removes a row that a scan of this transaction sees, unless another transaction that is
-// still open has touched it: then false, at once.
+// still open has touched it: then false, at once. True where it is gone already.
 bool remove_row(Relation table, const ItemPointerData& row);
 
 // Whether this very transaction has stored the row.

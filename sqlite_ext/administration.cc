@@ -1,7 +1,7 @@
 // fence_purge, which forgets deleted keys, and fence_reset, which lowers an epoch.
 #include "core/argument.h"
+#include "core/mode.h"
 #include "core/name.h"
-#include "core/number.h"
 #include "sqlite_ext/arguments.h"
 #include "sqlite_ext/bytes.h"
 #include "sqlite_ext/clock.h"
@@ -72,8 +72,7 @@ bool merge_floors(Connection* connection, PurgeCall* call, NamespaceState* state
 
 bool purge_locked(Connection* connection, PurgeCall* call, int64_t* count,
                   Failure* failure) noexcept {
-  // Of age 0 are all, also those that were deleted under a clock that was ahead.
-  call->before = call->age == 0 ? greatest_number : now_ms() - call->age;
+  call->before = purge_cutoff(now_ms(), call->age);
   const auto remove = [&](const LogName& name) {
     Row row;
     row.kind = "record gone";

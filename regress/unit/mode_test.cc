@@ -76,6 +76,13 @@ TEST(NamespaceRule, where_nothing_was_set_is_the_strictest) {
   EXPECT_EQ(rule.floor, -1);
 }
 
+TEST(PurgeCutoff, of_age_0_leaves_nothing_out) {
+  EXPECT_EQ(purge_cutoff(1000, 0), INT64_MAX);
+  EXPECT_EQ(purge_cutoff(1000, 1), 999);
+  EXPECT_EQ(purge_cutoff(1000, 1000), 0);
+  EXPECT_EQ(purge_cutoff(1000, INT64_MAX), 1000 - INT64_MAX);
+}
+
 TEST(MergedFloor, only_rises) {
   EXPECT_EQ(merged_floor(-1, -1), -1);
   EXPECT_EQ(merged_floor(-1, 0), 0);
