@@ -23,8 +23,13 @@ class Json {
   // The members of an object in their order, joined by commas.
   std::string members() const { return ask("SELECT group_concat(key) FROM json_each(?1)"); }
   // "NULL" for null.
-  std::string member(const std::string& name) const {
-    return ask("SELECT json_extract(?1, '$." + name + "')");
+  std::string member(const std::string& name) const { return at("." + name); }
+  // What stands at a path of SQLite, "[0].name", and its type there; "NULL" where nothing does.
+  std::string at(const std::string& path) const {
+    return ask("SELECT json_extract(?1, '$" + path + "')");
+  }
+  std::string type(const std::string& path) const {
+    return ask("SELECT json_type(?1, '$" + path + "')");
   }
 
  private:
