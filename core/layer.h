@@ -49,6 +49,10 @@ enum class Layer {
   dumped,           // PostgreSQL: pg_dump takes the state along
   home_check,       // PostgreSQL: nothing is written in a copy of a database
   outdated_check,   // PostgreSQL: claims of before a failover or a copy do not count
+  assert_inside,    // an assertion needs an open transaction
+  row_check,        // PostgreSQL: a row of a protected table is changed under its key only
+  moved_row,        // PostgreSQL: a row that moves to another key needs that one, too
+  truncate_check,   // PostgreSQL: a protected table is not truncated
 };
 
 #ifdef FENCE_WITHOUT

@@ -47,17 +47,20 @@ class Arguments {
   OwnerCall owner_call(ReadRest rest) {
     OwnerCall call;
     call.name = record_name();
-    const bool epoch_given = !is_null(2);
-    call.claimant.epoch = epoch_given ? epoch(2) : 0;
-    call.claimant.writer = writer(3);
-    rest();
-    if (!epoch_given) {
-      refuse_missing_epoch();
-    }
+    read_claimant(&call.claimant, rest);
     return call;
   }
   OwnerCall owner_call() {
     return owner_call([] {});
+  }
+  // The same where argument 1 names many keys, which read_keys reads.
+  template <typename ReadKeys>
+  OwnerCall many_keys_call(ReadKeys read_keys) {
+    OwnerCall call;
+    call.name.ns = ns();
+    read_keys();
+    read_claimant(&call.claimant, [] {});
+    return call;
   }
 
   // Text that names something; errors do not name it.
@@ -73,6 +76,16 @@ class Arguments {
   [[noreturn]] void refuse(const Reason& fault, int64_t number = 0) const;
 
  private:
+  template <typename ReadRest>
+  void read_claimant(Claimant* claimant, ReadRest rest) const {
+    const bool epoch_given = !is_null(2);
+    claimant->epoch = epoch_given ? epoch(2) : 0;
+    claimant->writer = writer(3);
+    rest();
+    if (!epoch_given) {
+      refuse_missing_epoch();
+    }
+  }
   int64_t epoch(int argument) const;
   [[noreturn]] void refuse_missing_epoch() const;
 

@@ -5,13 +5,13 @@
 #include "pg_ext/access.h"
 #include "pg_ext/assertions.h"
 #include "pg_ext/claim.h"
+#include "pg_ext/json_array.h"
 #include "pg_ext/json_text.h"
 #include "pg_ext/own_transaction.h"
 #include "pg_ext/owned_write.h"
 #include "pg_ext/transaction.h"
 
 extern "C" {
-#include "utils/jsonb.h"
 #include "utils/numeric.h"
 }
 
@@ -79,19 +79,18 @@ ClaimList read_claims(const Arguments& arguments, const OwnerCall& common) {
   if (arguments.is_null(1)) {
     arguments.refuse(reasons::bad_claims, 1);
   }
-  JsonbContainer* claims = &DatumGetJsonbP(arguments.datum(1))->root;
-  if (!JsonContainerIsArray(claims) || JsonContainerIsScalar(claims)) {
+  const JsonArray claims(arguments.datum(1));
+  if (!claims.is_array()) {
     arguments.refuse(reasons::bad_claims, 1);
   }
-  const uint32 count = JsonContainerSize(claims);
-  list.calls =
-      static_cast<OwnerCall*>(palloc_extended(sizeof(OwnerCall) * (count + 1), MCXT_ALLOC_HUGE));
+  const auto room = static_cast<size_t>(claims.count()) + 1;
+  list.calls = static_cast<OwnerCall*>(palloc_extended(sizeof(OwnerCall) * room, MCXT_ALLOC_HUGE));
   list.last = static_cast<LastIdx*>(
-      palloc_extended(sizeof(LastIdx) * (count + 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
+      palloc_extended(sizeof(LastIdx) * room, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO));
   Assertions seen;
-  for (uint32 i = 0; i < count; ++i) {
+  for (int i = 0; i < claims.count(); ++i) {
     OwnerCall call = common;
-    if (!read_claim(*getIthJsonbValueFromContainer(claims, i), &call)) {
+    if (!read_claim(*claims.at(i), &call)) {
       arguments.refuse(reasons::bad_claims, i + 1);
     }
     if (seen.find(call.name) != nullptr) {

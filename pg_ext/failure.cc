@@ -31,15 +31,21 @@ void render_detail_for_client(const Refusal& refusal, char* text, size_t capacit
   put_for_client({utf8, whole.size()}, &sink);
 }
 
+// Which table an error is about.
+struct TableName {
+  const char* schema = "fence";
+  const char* table = "oplog_metadata";
+};
+
 // The server copies what it is given, so the texts may lie on the stack.
-[[noreturn]] void raise(Code code, const Texts& texts) {
+[[noreturn]] void raise(Code code, const Texts& texts, const TableName& name = {}) {
   count_error(code);
   ereport(ERROR, (errcode(sqlstate_of(code)), errmsg_internal("%s", texts.message),
                   errdetail_internal("%s", texts.detail), errhint("%s", texts.hint),
                   // The statement holds the writer, which is a secret: not in the log.
                   errhidestmt(true), errhidecontext(true),
-                  err_generic_string(PG_DIAG_SCHEMA_NAME, "fence"),
-                  err_generic_string(PG_DIAG_TABLE_NAME, "oplog_metadata")));
+                  err_generic_string(PG_DIAG_SCHEMA_NAME, name.schema),
+                  err_generic_string(PG_DIAG_TABLE_NAME, name.table)));
   pg_unreachable();
 }
 
@@ -76,7 +82,9 @@ void put_for_client(std::string_view text, TextSink* out) {
   }
 }
 
-void raise_error(const Refusal& refusal) {
+namespace {
+
+[[noreturn]] void raise_refusal(const Refusal& refusal, const TableName& name) {
   Texts texts;
   TextSink message(texts.message, sizeof texts.message);
   TextSink hint(texts.hint, sizeof texts.hint);
@@ -85,7 +93,16 @@ void raise_error(const Refusal& refusal) {
   render_text(refusal, &message);
   render_detail_for_client(refusal, texts.detail, sizeof texts.detail);
   render_hint(refusal, &hint);
-  raise(refusal.code(), texts);
+  raise(refusal.code(), texts, name);
+}
+
+}  // namespace
+
+void raise_error(const Refusal& refusal) { raise_refusal(refusal, {}); }
+
+void raise_error(const Refusal& refusal, Relation table) {
+  raise_refusal(refusal,
+                {get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table)});
 }
 
 void raise_error(const Reason& reason, int64_t number) {

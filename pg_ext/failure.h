@@ -11,6 +11,8 @@ namespace fence {
 // ERROR, and never returns: the server unwinds by longjmp. So whatever stands on the
 // stack of pg_ext must need no destructor. Nothing is doomed: see refuse().
 [[noreturn]] void raise_error(const Refusal& refusal);
+// The same about a table of the user's, which the error names.
+[[noreturn]] void raise_error(const Refusal& refusal, Relation table);
 [[noreturn]] void raise_error(const Reason& reason, int64_t number = 0);
 // The same for a transaction that cannot commit any more (ZF009).
 [[noreturn]] void raise_doomed(const Refusal& first);

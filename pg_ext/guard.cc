@@ -60,7 +60,8 @@ FENCE_FUNCTION(fence_pg_guard) {
     raise_error(direct_write);
   }
   const Oid table = RelationGetRelid(trigger->tg_relation);
-  if (table == relations().lineage.table || table == relations().install.table) {
+  if (table == relations().lineage.table || table == relations().install.table ||
+      table == relations().protected_table.table) {
     CacheInvalidateRelcache(trigger->tg_relation);  // sessions take notice
   }
   return TRIGGER_FIRED_FOR_ROW(trigger->tg_event) ? row_of(trigger) : PointerGetDatum(nullptr);

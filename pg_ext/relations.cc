@@ -29,8 +29,9 @@ bool looking_up = false;  // what changes now may be one of them that is not kno
 
 // Whose table or key a relation is; nullptr: nobody's here.
 const OwnTable* find_known(Oid relation) {
-  for (const OwnTable* own : {&known.record, &known.entry, &known.trim_mark, &known.value,
-                              &known.ns, &known.access, &known.lineage, &known.install}) {
+  for (const OwnTable* own :
+       {&known.record, &known.entry, &known.trim_mark, &known.value, &known.ns, &known.access,
+        &known.lineage, &known.install, &known.protected_table}) {
     if (relation == own->table || relation == own->key) {
       return own;
     }
@@ -110,6 +111,7 @@ const Relations& relations() {
   found.access = find(shapes::access, schema);
   found.lineage = find(shapes::lineage, schema);
   found.install = find(shapes::install, schema);
+  found.protected_table = find(shapes::protected_table, schema);
   known = found;
   looked_up = before;
   looking_up = false;
@@ -224,6 +226,11 @@ void IndexScan::equal(std::string_view text) {
 void IndexScan::equal(int64_t number) {
   ++column_;
   add(BTEqualStrategyNumber, F_INT8EQ, InvalidOid, Int64GetDatum(number));
+}
+
+void IndexScan::equal_oid(Oid oid) {
+  ++column_;
+  add(BTEqualStrategyNumber, F_OIDEQ, InvalidOid, ObjectIdGetDatum(oid));
 }
 
 void IndexScan::at_least(std::string_view text) {

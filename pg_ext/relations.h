@@ -23,6 +23,7 @@ struct Relations {
   OwnTable access;
   OwnTable lineage;
   OwnTable install;
+  OwnTable protected_table;
 };
 
 constexpr int record_columns = 13;
@@ -33,6 +34,7 @@ constexpr int namespace_columns = 5;
 constexpr int access_columns = 3;
 constexpr int lineage_columns = 6;
 constexpr int install_columns = 1;
+constexpr int protected_columns = 8;
 
 // Looked up anew after anything about them changed; always the same object. ZF012 where
 // they do not exist.
@@ -45,8 +47,8 @@ const OwnTable* find_own_table(Oid table);
 Relation open_table(const OwnTable& own, LOCKMODE lock);
 
 // Rises with each change of rights, of roles, of who is member of what, of the rules of
-// namespaces, and of the lineage: what was read of them under another number must be read
-// anew.
+// namespaces, of what is protected, and of the lineage: what was read of them under another
+// number must be read anew.
 uint64_t settings_generation();
 
 // One scan of an index of Fence's tables, and the row that it stands at. Whoever
@@ -59,6 +61,7 @@ class IndexScan {
   IndexScan(const OwnTable& own, Oid OwnTable::*index);
   void equal(std::string_view text);
   void equal(int64_t number);
+  void equal_oid(Oid oid);
   void at_least(std::string_view text);
   void above(std::string_view text);
   void at_least(int64_t number);

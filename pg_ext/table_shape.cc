@@ -32,6 +32,9 @@ constexpr ColumnShape access_shape[access_columns] = {{REGROLEOID}, {TEXTOID, tr
 constexpr ColumnShape lineage_shape[lineage_columns] = {{INT8OID}, {UUIDOID}, {INT8OID},
                                                         {OIDOID},  {INT4OID}, {INT4OID, true}};
 constexpr ColumnShape install_shape[install_columns] = {{UUIDOID}};
+constexpr ColumnShape protected_shape[protected_columns] = {
+    {REGCLASSOID}, {TEXTOID}, {TEXTARRAYOID}, {TEXTOID, true},
+    {TEXTOID},     {TEXTOID}, {TEXTOID},      {INT2ARRAYOID}};
 
 const Reason versions_differ = {
     Code::configuration, "the library and the tables of Fence are of different versions",
@@ -208,6 +211,8 @@ const TableShape access = {
 const TableShape lineage = {
     "lineage", lineage_shape, lineage_columns, {"lineage_pkey", {1, 2, 5}}, {}};
 const TableShape install = {"install", install_shape, install_columns, {"install_pkey", {1}}, {}};
+const TableShape protected_table = {
+    "protected", protected_shape, protected_columns, {"protected_pkey", {1}}, {}};
 }  // namespace shapes
 
 Refusal find_fault(Relation table, const OwnTable& own) {

@@ -37,6 +37,7 @@ extern const TableShape ns;
 extern const TableShape access;
 extern const TableShape lineage;
 extern const TableShape install;
+extern const TableShape protected_table;
 }  // namespace shapes
 
 // One of them, by number.

@@ -230,6 +230,8 @@ void refuse(const Refusal& refusal) {
 
 bool has_assertions() { return !state.assertions.empty(); }
 
+bool is_asserted(const RecordName& name) { return state.assertions.find(name) != nullptr; }
+
 bool has_claimed() { return state.claimed; }
 
 void note_claim() {

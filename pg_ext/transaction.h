@@ -21,6 +21,8 @@ void check_not_doomed();
 [[noreturn]] void refuse(const Refusal& refusal);
 
 bool has_assertions();
+// Whether that key is among them.
+bool is_asserted(const RecordName& name);
 
 // A claim is a transaction of its own, so there is one at most.
 bool has_claimed();

@@ -82,4 +82,4 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'fence_internal'::regnamespace AND e.
 ORDER BY c.relname COLLATE "C";
 SELECT dumped.relation::regclass AS dumped_in_part
 FROM pg_extension AS e, unnest(e.extconfig, e.extcondition) AS dumped(relation, condition)
-WHERE e.extname = 'fence' AND dumped.condition <> '' AND dumped.relation <> 'fence_internal.access'::regclass;
+WHERE e.extname = 'fence' AND dumped.condition <> '' AND dumped.relation NOT IN ('fence_internal.access'::regclass, 'fence_internal.protected'::regclass);

@@ -111,6 +111,23 @@ SELECT 1, made.install, system.system_identifier, database.oid,
 FROM made, pg_catalog.pg_control_system() AS system, pg_catalog.pg_database AS database
 WHERE database.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
 
+-- The tables of users that are protected; of a partitioned one its root.
+CREATE TABLE fence_internal.protected(
+  relation regclass NOT NULL PRIMARY KEY,
+  namespace text COLLATE "C" NOT NULL,
+  key_columns text[] NOT NULL,
+  key text COLLATE "C",
+  authority text NOT NULL,
+  subscriber text NOT NULL,
+  protected_as text NOT NULL,
+  key_attributes smallint[] NOT NULL
+);
+COMMENT ON TABLE fence_internal.protected IS 'Tables that fence_protect protects';
+COMMENT ON COLUMN fence_internal.protected.key_columns IS 'The columns whose text is the key of a row; none where key is given';
+COMMENT ON COLUMN fence_internal.protected.key IS 'The key that every row belongs to; NULL: key_columns say it';
+COMMENT ON COLUMN fence_internal.protected.protected_as IS 'What the table was called, with its schema, when it was protected';
+COMMENT ON COLUMN fence_internal.protected.key_attributes IS 'The numbers that key_columns had when the table was protected';
+
 -- Who may do what beside superusers and the owner; namespace NULL: all of them.
 CREATE TABLE fence_internal.access(
   role regrole NOT NULL,
@@ -130,4 +147,5 @@ SELECT pg_catalog.pg_extension_config_dump('fence_internal.trim_mark', ''); -- l
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.value', ''); -- layer: dumped
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.namespace', ''); -- layer: dumped
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.lineage', ''); -- layer: dumped
+SELECT pg_catalog.pg_extension_config_dump('fence_internal.protected', 'WHERE relation OPERATOR(pg_catalog.=) ANY (SELECT oid FROM pg_catalog.pg_class)'); -- layer: dumped
 SELECT pg_catalog.pg_extension_config_dump('fence_internal.access', 'WHERE role OPERATOR(pg_catalog.=) ANY (SELECT oid FROM pg_catalog.pg_roles)'); -- layer: dumped

@@ -14,7 +14,7 @@ DECLARE
   one text;
   guard text;
 BEGIN
-  FOREACH one IN ARRAY ARRAY['record', 'entry', 'trim_mark', 'value', 'namespace', 'lineage', 'install', 'access'] LOOP
+  FOREACH one IN ARRAY ARRAY['record', 'entry', 'trim_mark', 'value', 'namespace', 'lineage', 'install', 'protected', 'access'] LOOP
     guard := CASE one WHEN 'access' THEN 'guard_access' ELSE 'guard' END;
     EXECUTE pg_catalog.format('CREATE TRIGGER guard_rows BEFORE INSERT OR UPDATE OR DELETE'
       ' ON fence_internal.%I FOR EACH ROW EXECUTE FUNCTION fence_internal.%I()', one, guard);

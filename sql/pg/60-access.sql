@@ -23,7 +23,8 @@ DECLARE
     ' fence.fenced_drop_prefix(text, text, bigint, text, bigint), fence.fenced_delete(text, text, bigint, text),'
     ' fence.fenced_put(text, text, bigint, text, text, bytea), fence.fenced_remove(text, text, bigint, text, text),'
     ' fence.fenced_publish(text, text, bigint, text, text, text, bigint),'
-    ' fence.fence_drain(text, text, bigint, text, bigint), fence.fence_evict(text, text, bigint, text)';
+    ' fence.fence_drain(text, text, bigint, text, bigint), fence.fence_evict(text, text, bigint, text),'
+    ' fence.fence_assert(text, text, bigint, text), fence.fence_assert_many(text, jsonb, bigint, text)';
 BEGIN
   INSERT INTO fence_internal.access(role, namespace, may_write)
   SELECT grantee, grant_access.namespace, grant_access.may_write
@@ -34,7 +35,7 @@ BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA fence TO %I', role);
   EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', reads, role);
   EXECUTE format('GRANT SELECT ON fence.oplog_metadata, fence.oplog_entries, fence.oplog_status,'
-    ' fence.fenced_values, fence.fence_namespaces, fence.fence_holders, fence.fence_refusals,'
+    ' fence.fenced_values, fence.fence_namespaces, fence.fence_protected, fence.fence_holders, fence.fence_refusals,'
     ' fence.fence_stat TO %I', role);
   IF may_write THEN
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', writes, role);

@@ -1,0 +1,171 @@
+#include "pg_ext/protection_triggers.h"
+
+#include "pg_ext/compat.h"
+#include "pg_ext/relations.h"
+
+extern "C" {
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_trigger.h"
+#include "commands/trigger.h"
+#include "nodes/makefuncs.h"
+#include "parser/parse_func.h"
+}
+
+namespace fence {
+
+namespace {
+
+struct TriggerShape {
+  const char* name;
+  const char* function;  // of schema fence_internal
+  int16 type;
+};
+
+constexpr TriggerShape rows = {"fence_rows", "check_row",
+                               TRIGGER_TYPE_ROW | TRIGGER_TYPE_AFTER | TRIGGER_TYPE_INSERT |
+                                   TRIGGER_TYPE_UPDATE | TRIGGER_TYPE_DELETE};
+constexpr TriggerShape truncates = {"fence_truncate", "refuse_truncate",
+                                    TRIGGER_TYPE_BEFORE | TRIGGER_TYPE_TRUNCATE};
+
+Oid function_of(const TriggerShape& shape) {
+  List* name =
+      list_make2(makeString(pstrdup("fence_internal")), makeString(pstrdup(shape.function)));
+  return LookupFuncName(name, 0, nullptr, false);
+}
+
+// What a table has of that name. as_made: it does what it should whenever it fires.
+struct Found {
+  Oid trigger = InvalidOid;
+  bool as_made = false;
+  bool always = false;
+};
+
+Found find(Oid oid, const TriggerShape& shape) {
+  Found found;
+  Relation table = table_open(oid, NoLock);
+  const TriggerDesc* triggers = table->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; ++i) {
+    const Trigger& one = triggers->triggers[i];
+    if (strcmp(one.tgname, shape.name) == 0) {
+      found.trigger = one.tgoid;
+      found.as_made = one.tgfoid == function_of(shape) && one.tgtype == shape.type &&
+                      one.tgqual == nullptr && one.tgnattr == 0 && !one.tgdeferrable;
+      found.always = one.tgenabled == TRIGGER_FIRES_ALWAYS;
+    }
+  }
+  table_close(table, NoLock);
+  return found;
+}
+
+// As CREATE TRIGGER would, with the rights of Fence's owner: the function is nobody else's. Not
+// by a statement: event triggers would see a table that is half protected. On a partitioned
+// table the server makes those of the partitions.
+void create(Oid table, const TriggerShape& shape) {
+  auto* statement = makeNode(CreateTrigStmt);
+  statement->trigname = pstrdup(shape.name);
+  statement->row = TRIGGER_FOR_ROW(shape.type);
+  statement->timing = shape.type & TRIGGER_TYPE_TIMING_MASK;
+  statement->events = shape.type & TRIGGER_TYPE_EVENT_MASK;
+  CreateTriggerFiringOn(statement, nullptr, table, InvalidOid, InvalidOid, InvalidOid,
+                        function_of(shape), InvalidOid, nullptr, false, false,
+                        TRIGGER_FIRES_ALWAYS);
+  CommandCounterIncrement();
+}
+
+void drop(Oid trigger) {
+  const ObjectAddress address = {TriggerRelationId, trigger, 0};
+  performDeletion(&address, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
+  CommandCounterIncrement();
+}
+
+void drop_if_there(Oid table, const TriggerShape& shape) {
+  const Found found = find(table, shape);
+  if (OidIsValid(found.trigger)) {
+    drop(found.trigger);
+  }
+}
+
+void enable(Oid oid, const TriggerShape& shape) {
+  Relation table = table_open(oid, NoLock);
+  compat::enable_trigger_always(table, shape.name, AccessExclusiveLock);
+  table_close(table, NoLock);
+  CommandCounterIncrement();
+}
+
+// The server's own partition of a trigger goes with that of the root only.
+int mend_rows(const List* tree) {
+  int wrong = 0;
+  int missing = 0;
+  for (int i = 0; i < list_length(tree); ++i) {
+    missing += find(list_nth_oid(tree, i), rows).as_made ? 0 : 1;
+  }
+  if (missing > 0) {
+    for (int i = 0; i < list_length(tree); ++i) {
+      drop_if_there(list_nth_oid(tree, i), rows);
+    }
+    create(list_nth_oid(tree, 0), rows);
+    return missing;
+  }
+  for (int i = 0; i < list_length(tree); ++i) {
+    if (!find(list_nth_oid(tree, i), rows).always) {
+      enable(list_nth_oid(tree, i), rows);
+      ++wrong;
+    }
+  }
+  return wrong;
+}
+
+int mend_truncates(Oid table) {
+  const Found found = find(table, truncates);
+  if (!found.as_made) {
+    drop_if_there(table, truncates);
+    create(table, truncates);
+  } else if (!found.always) {
+    enable(table, truncates);
+  }
+  return found.as_made && found.always ? 0 : 1;
+}
+
+// The owner of Fence's tables.
+Oid fence_owner() {
+  Relation registry = table_open(relations().protected_table.table, AccessShareLock);
+  const Oid owner = registry->rd_rel->relowner;
+  table_close(registry, AccessShareLock);
+  return owner;
+}
+
+// The end of the transaction, or of the savepoint, takes it back where an error leaves it so.
+template <typename Work>
+void as_owner_of_fence(Work work) {
+  Oid caller = InvalidOid;
+  int context = 0;
+  GetUserIdAndSecContext(&caller, &context);
+  SetUserIdAndSecContext(fence_owner(), context | SECURITY_LOCAL_USERID_CHANGE);
+  work();
+  SetUserIdAndSecContext(caller, context);
+}
+
+}  // namespace
+
+int make_protection_triggers(const List* tree) {
+  int wrong = 0;
+  as_owner_of_fence([&] {
+    wrong = mend_rows(tree);
+    for (int i = 0; i < list_length(tree); ++i) {
+      wrong += mend_truncates(list_nth_oid(tree, i));
+    }
+  });
+  return wrong;
+}
+
+void drop_protection_triggers(const List* tree) {
+  as_owner_of_fence([&] {
+    for (int i = 0; i < list_length(tree); ++i) {
+      drop_if_there(list_nth_oid(tree, i), rows);
+      drop_if_there(list_nth_oid(tree, i), truncates);
+    }
+  });
+}
+
+}  // namespace fence
