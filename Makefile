@@ -348,6 +348,9 @@ check-fresh:  ## demo and check from a fresh clone in an empty Debian (root)
 bench: sqlite $(BUILD)/bench/sqlite  ## ratios against plain SQL, side by side
 	@$(BUILD)/bench/sqlite
 
+bench-pg: pg  ## the same on a throw-away PostgreSQL server: protected tables
+	@scripts/pg run bench/protected_tables.py
+
 $(BUILD)/bench/sqlite: bench/sqlite.cc Makefile
 	@mkdir -p $(@D)
 	$(CXX) $(COMMON) -Wno-conversion -o $@ $< -lsqlite3
@@ -364,7 +367,7 @@ clean:  ## removes all that was built, the server of pg-start, too
 	rm -rf $(BUILD)
 
 .PHONY: all help deps sqlite install uninstall sqlite-shell demo pg install-pg uninstall-pg pg-start pg-stop \
-  pg-env demo-pg tests check check-all lint fuzz fuzzers bench format dist clean \
+  pg-env demo-pg tests check check-all lint fuzz fuzzers bench bench-pg format dist clean \
   $(addprefix check-,$(SUITES) $(SLOW_SUITES) mutations valgrind fresh)
 
 -include $(wildcard $(BUILD)/obj/*/*.d $(BUILD)/obj/*/*/*.d $(BUILD)/obj/*/*/*/*.d)

@@ -38,6 +38,9 @@ const Reason cannot_protect = {Code::configuration, "cannot protect this table: 
                                "the guide says which tables can be protected, and how"};
 const Reason not_protected = {Code::configuration, "%f is not protected",
                               "fence_protected lists the tables that are"};
+const Reason not_registered = {Code::configuration,
+                               "%f has a trigger of Fence's and is not protected",
+                               "protect it by fence_protect, or drop the trigger"};
 const Reason lost_key = {Code::configuration, "%f, so nobody can tell whose its rows are",
                          "fence_doctor shows what to do; fence_protect can name the columns anew"};
 }  // namespace reasons

@@ -48,6 +48,7 @@ extern const Reason bad_authority;
 extern const Reason bad_subscriber;
 extern const Reason cannot_protect;  // %f: why
 extern const Reason not_protected;   // %f: the table
+extern const Reason not_registered;  // %f: the table
 extern const Reason lost_key;        // %f: what happened to a key column
 }  // namespace reasons
 

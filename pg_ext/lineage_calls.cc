@@ -3,6 +3,8 @@
 #include "pg_ext/compat.h"
 #include "pg_ext/lineage.h"
 #include "pg_ext/own_transaction.h"
+#include "pg_ext/protection_store.h"
+#include "pg_ext/protection_triggers.h"
 #include "pg_ext/record_store.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/transaction.h"
@@ -115,6 +117,10 @@ void mend_triggers() {
   int mended = 0;
   for (int i = 0; i < list_length(all); ++i) {
     mended += mend_triggers_of(list_nth_oid(all, i));
+  }
+  const List* tables = list_protected();
+  for (int i = 0; i < list_length(tables); ++i) {
+    mended += mend_protection_triggers(list_nth_oid(tables, i));
   }
   if (mended > 0) {
     ereport(NOTICE, (errmsg_plural("%d trigger of Fence was off, or not ALWAYS: it is now",

@@ -11,9 +11,7 @@
 #include "pg_ext/transaction.h"
 
 extern "C" {
-#include "catalog/pg_inherits.h"
 #include "commands/tablecmds.h"
-#include "storage/lmgr.h"
 #include "utils/syscache.h"
 }
 
@@ -87,12 +85,6 @@ void check_owns(Oid table) {
     aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(table)),
                    get_rel_name(table));
   }
-}
-
-// The table, first, and all its partitions, with nobody else at any of them.
-List* lock_tree(Oid table) {
-  LockRelationOid(table, AccessExclusiveLock);
-  return find_all_inheritors(table, AccessExclusiveLock, nullptr);
 }
 
 void check_not_in_use(const List* tree) {

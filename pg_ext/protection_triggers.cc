@@ -5,11 +5,13 @@
 
 extern "C" {
 #include "catalog/dependency.h"
-#include "catalog/namespace.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
+#include "storage/lmgr.h"
+#include "utils/syscache.h"
 }
 
 namespace fence {
@@ -93,30 +95,35 @@ void enable(Oid oid, const TriggerShape& shape) {
   CommandCounterIncrement();
 }
 
-// The server's own partition of a trigger goes with that of the root only.
-int mend_rows(const List* tree) {
-  int wrong = 0;
-  int missing = 0;
+int count_weak(const List* tree, const TriggerShape& shape) {
+  int weak = 0;
   for (int i = 0; i < list_length(tree); ++i) {
-    missing += find(list_nth_oid(tree, i), rows).as_made ? 0 : 1;
+    const Found found = find(list_nth_oid(tree, i), shape);
+    weak += found.as_made && found.always ? 0 : 1;
   }
-  if (missing > 0) {
-    for (int i = 0; i < list_length(tree); ++i) {
-      drop_if_there(list_nth_oid(tree, i), rows);
-    }
-    create(list_nth_oid(tree, 0), rows);
-    return missing;
-  }
-  for (int i = 0; i < list_length(tree); ++i) {
-    if (!find(list_nth_oid(tree, i), rows).always) {
-      enable(list_nth_oid(tree, i), rows);
-      ++wrong;
-    }
-  }
-  return wrong;
+  return weak;
 }
 
-int mend_truncates(Oid table) {
+// The server's own partition of a trigger goes with that of the root only.
+void make_rows(const List* tree) {
+  bool all_made = true;
+  for (int i = 0; i < list_length(tree); ++i) {
+    all_made = all_made && find(list_nth_oid(tree, i), rows).as_made;
+  }
+  for (int i = 0; i < list_length(tree); ++i) {
+    const Oid table = list_nth_oid(tree, i);
+    if (!all_made) {
+      drop_if_there(table, rows);
+    } else if (!find(table, rows).always) {
+      enable(table, rows);
+    }
+  }
+  if (!all_made) {
+    create(list_nth_oid(tree, 0), rows);
+  }
+}
+
+void make_truncate(Oid table) {
   const Found found = find(table, truncates);
   if (!found.as_made) {
     drop_if_there(table, truncates);
@@ -124,7 +131,6 @@ int mend_truncates(Oid table) {
   } else if (!found.always) {
     enable(table, truncates);
   }
-  return found.as_made && found.always ? 0 : 1;
 }
 
 // The owner of Fence's tables.
@@ -148,15 +154,30 @@ void as_owner_of_fence(Work work) {
 
 }  // namespace
 
-int make_protection_triggers(const List* tree) {
-  int wrong = 0;
+List* lock_tree(Oid table) {
+  LockRelationOid(table, AccessExclusiveLock);
+  return find_all_inheritors(table, AccessExclusiveLock, nullptr);
+}
+
+void make_protection_triggers(const List* tree) {
   as_owner_of_fence([&] {
-    wrong = mend_rows(tree);
+    make_rows(tree);
     for (int i = 0; i < list_length(tree); ++i) {
-      wrong += mend_truncates(list_nth_oid(tree, i));
+      make_truncate(list_nth_oid(tree, i));
     }
   });
-  return wrong;
+}
+
+int mend_protection_triggers(Oid table) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table))) {
+    return 0;  // it was dropped
+  }
+  const List* tree = find_all_inheritors(table, AccessShareLock, nullptr);
+  const int weak = count_weak(tree, rows) + count_weak(tree, truncates);
+  if (weak > 0) {
+    make_protection_triggers(lock_tree(table));
+  }
+  return weak;
 }
 
 void drop_protection_triggers(const List* tree) {

@@ -6,14 +6,17 @@
 
 namespace fence {
 
-// Makes those of the table's that are missing or not as they should be, and puts the others
-// back to ENABLE ALWAYS. tree: the table, first, and all its partitions, under
-// AccessExclusiveLock. Returns how many were not right.
-int make_protection_triggers(const List* tree);
+// The table, first, and all its partitions, with nobody else at any of them to the end of the
+// transaction.
+List* lock_tree(Oid table);
 
-// The same for the TRUNCATE trigger of one partition that has just come; the server makes the
-// other one.
+// Makes those that are missing or not as they should be, and puts the others back to ENABLE
+// ALWAYS. tree: from lock_tree.
+void make_protection_triggers(const List* tree);
 void drop_protection_triggers(const List* tree);
+
+// Makes them where they are not right, and locks the table only then. Returns how many were not.
+int mend_protection_triggers(Oid table);
 
 }  // namespace fence
 

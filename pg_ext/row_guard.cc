@@ -37,7 +37,7 @@ const ProtectedTable* protection_of(FunctionCallInfo call, const TriggerData* tr
     call->flinfo->fn_extra = const_cast<ProtectedTable*>(known);
   }
   if (!known->is_protected) {
-    raise_for(trigger->tg_relation, about({}, reasons::not_protected));
+    raise_for(trigger->tg_relation, about({}, reasons::not_registered));
   }
   return known;
 }

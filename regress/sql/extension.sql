@@ -20,7 +20,8 @@ SELECT object FROM member ORDER BY object COLLATE "C";
 SELECT object AS without_comment FROM member
 WHERE obj_description(objid, classid::regclass::name) IS NULL;
 
--- Nothing is PUBLIC's: no function, no table or view, no schema, no type that one could
+-- Nothing is PUBLIC's but the trigger function that the server clones onto partitions: no other
+-- function, no table or view, no schema, no type that one could
 -- be made of.
 SELECT p.oid::regprocedure AS function_of_public
 FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
@@ -44,7 +45,7 @@ SELECT DISTINCT nspowner::regrole = current_user::regrole AS mine FROM pg_namesp
 WHERE nspname IN ('fence', 'fence_internal');
 SELECT rolname FROM pg_roles WHERE rolname ~ 'fence';
 
--- One function runs with its owner's rights, which reads only; none in a parallel worker.
+-- What runs with its owner's rights takes no name from its caller; none in a parallel worker.
 -- What is not C has a search_path of its own, or was parsed when it was made.
 SELECT p.oid::regprocedure AS security_definer, p.proconfig, p.provolatile FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.prosecdef;

@@ -60,7 +60,7 @@ CREATE EXTENSION fence;
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
 
--- Nothing becomes PUBLIC's by privileges that new objects get there as a rule: neither the
+-- Nothing more becomes PUBLIC's by privileges that new objects get there as a rule: neither the
 -- entries, nor the schemas, in which one could plant a call of the same name.
 ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO PUBLIC;
 ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;

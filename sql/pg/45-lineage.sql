@@ -3,7 +3,7 @@
 CREATE FUNCTION fence.fence_adopt()
 RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_adopt';
 COMMENT ON FUNCTION fence.fence_adopt() IS
-'The state lives in this database from now on: ends the ZF007 of every write in a restored, copied or upgraded database. No claim of before counts: each key has to be claimed at a higher epoch. Returns the generation in force; where the state lives here already that is all it does (NOTICE). Puts triggers of Fence that a restore has weakened back to ALWAYS. A transaction of its own (ZF012), flushed. Call it only when nobody writes to the original any more, or when the two may part';
+'The state lives in this database from now on: ends the ZF007 of every write in a restored, copied or upgraded database. No claim of before counts: each key has to be claimed at a higher epoch. Returns the generation in force; where the state lives here already that is all it does (NOTICE). Puts triggers of Fence that a restore has weakened back to ALWAYS, also those on protected tables. A transaction of its own (ZF012), flushed. Call it only when nobody writes to the original any more, or when the two may part';
 
 CREATE FUNCTION fence.fence_lineage_accept()
 RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_lineage_accept';

@@ -104,3 +104,7 @@ COMMENT ON VIEW fence.fence_grants IS
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
 REVOKE ALL ON ALL TABLES IN SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
 REVOKE ALL ON SCHEMA fence, fence_internal FROM PUBLIC; -- layer: nothing_public
+-- The server clones this trigger onto a new partition with the rights of whoever makes it. Nobody
+-- can name the function without USAGE on its schema, and on a table that is not protected it
+-- refuses to work.
+GRANT EXECUTE ON FUNCTION fence_internal.check_row() TO PUBLIC;
