@@ -8,6 +8,12 @@ const Reason not_asserted = {Code::not_asserted,
                              "call fence_assert(namespace, key, epoch, writer) in the same "
                              "transaction, before the statement "
                              "that writes; a row that moves to another key needs both keys"};
+const Reason not_replicated = {
+    Code::not_asserted,
+    "the transaction has not asserted the key of this row of %f, which arrived "
+    "by logical replication",
+    "if its writers are checked where it comes from, call fence_protect for the table with "
+    "subscriber => 'apply'"};
 const Reason no_truncate = {Code::not_asserted,
                             "%f is protected, and TRUNCATE does not say whose rows it removes",
                             "DELETE the rows whose keys the transaction has asserted"};

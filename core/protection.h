@@ -37,6 +37,7 @@ const Reason* judge_key_choice(bool constant_given, int columns) noexcept;
 
 namespace reasons {
 extern const Reason not_asserted;    // %f: the table
+extern const Reason not_replicated;  // %f: the table
 extern const Reason no_truncate;     // %f: the table
 extern const Reason bad_row_key;     // %f: what is wrong with it
 extern const Reason assert_outside;  // a transaction block

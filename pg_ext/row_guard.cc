@@ -50,7 +50,8 @@ bool is_applied(const ProtectedTable& table) {
 void check_key(const TriggerData* trigger, const ProtectedTable& table, std::string_view key) {
   const RecordName name = {table.ns(), key, record_hash(table.ns(), key)};
   if (!is_asserted(name) && layer(Layer::row_check)) {
-    raise_for(trigger->tg_relation, about(name, reasons::not_asserted));
+    raise_for(trigger->tg_relation,
+              about(name, IsLogicalWorker() ? reasons::not_replicated : reasons::not_asserted));
   }
 }
 

@@ -1,5 +1,11 @@
 -- Event triggers. One is always there: it gives partitions that come later their guard against
--- TRUNCATE, which the server does not clone. In SQL: DDL must go on where the library is missing.
+-- TRUNCATE, which the server does not clone. In SQL as far as can be: DDL must go on
+-- where the library is missing.
+
+CREATE FUNCTION fence_internal.partition_change(command pg_ddl_command) RETURNS text
+LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_partition_change';
+COMMENT ON FUNCTION fence_internal.partition_change(pg_ddl_command) IS
+'attach or detach, where the command is ALTER TABLE ... ATTACH or DETACH PARTITION';
 
 -- With the rights of Fence's owner, like all of them: who makes a partition may not read the
 -- registry.
@@ -22,14 +28,25 @@ $$;
 COMMENT ON FUNCTION fence_internal.complete_partitions(oid) IS
 'Gives each partition of a protected table that has none the trigger that refuses TRUNCATE';
 
+-- Only at what makes a partition: a restore makes the triggers of the others itself, after the
+-- tables.
 CREATE FUNCTION fence_internal.guard_partitions() RETURNS event_trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  made record;
 BEGIN
-  PERFORM fence_internal.complete_partitions(p.relation)
-  FROM fence_internal.protected AS p
-  WHERE p.relation IN (
-    SELECT up.relid FROM pg_event_trigger_ddl_commands() AS d, LATERAL pg_partition_ancestors(d.objid) AS up(relid)
-    WHERE d.classid = 'pg_class'::regclass);
+  FOR made IN
+    SELECT d.command, d.command_tag, p.relation AS protected
+    FROM pg_event_trigger_ddl_commands() AS d, LATERAL pg_partition_ancestors(d.objid) AS up(relid)
+    JOIN fence_internal.protected AS p ON p.relation = up.relid
+    WHERE d.classid = 'pg_class'::regclass
+  LOOP
+    IF made.command_tag = 'CREATE TABLE' OR fence_internal.partition_change(made.command) = 'attach' THEN
+      PERFORM fence_internal.complete_partitions(made.protected);
+    END IF;
+  END LOOP;
+EXCEPTION WHEN undefined_file THEN
+  RAISE WARNING 'the library of Fence is missing' USING HINT = 'fence_doctor names partitions that can be truncated';
 END
 $$;
 COMMENT ON FUNCTION fence_internal.guard_partitions() IS
