@@ -1,5 +1,6 @@
 #include "pg_ext/protection_triggers.h"
 
+#include "core/layer.h"
 #include "pg_ext/compat.h"
 #include "pg_ext/relations.h"
 
@@ -69,9 +70,10 @@ void create(Oid table, const TriggerShape& shape) {
   statement->row = TRIGGER_FOR_ROW(shape.type);
   statement->timing = shape.type & TRIGGER_TYPE_TIMING_MASK;
   statement->events = shape.type & TRIGGER_TYPE_EVENT_MASK;
-  CreateTriggerFiringOn(statement, nullptr, table, InvalidOid, InvalidOid, InvalidOid,
-                        function_of(shape), InvalidOid, nullptr, false, false,
-                        TRIGGER_FIRES_ALWAYS);
+  CreateTriggerFiringOn(
+      statement, nullptr, table, InvalidOid, InvalidOid, InvalidOid, function_of(shape), InvalidOid,
+      nullptr, false, false,
+      layer(Layer::always_trigger) ? TRIGGER_FIRES_ALWAYS : TRIGGER_FIRES_ON_ORIGIN);
   CommandCounterIncrement();
 }
 

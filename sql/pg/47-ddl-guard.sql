@@ -21,7 +21,7 @@ BEGIN
   LOOP
     EXECUTE format('CREATE TRIGGER fence_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT'
       ' EXECUTE FUNCTION fence_internal.refuse_truncate()', part);
-    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fence_truncate', part);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fence_truncate', part); -- layer: always_trigger
   END LOOP;
 END
 $$;
