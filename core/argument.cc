@@ -79,6 +79,21 @@ const Reason bad_identical_repeat = {Code::out_of_range,
                                      "pass true or false; SQLite takes 1 or 0"};
 const Reason bad_age = {Code::out_of_range, "older_than_ms is not a number in range",
                         "pass for how many milliseconds the keys have been deleted; 0 takes all"};
+const Reason bad_key_column = {
+    Code::out_of_range, "column %n of the key %f",
+    "a column of a key is a whole number or text of UTF-8 without NUL, on PostgreSQL also uuid or "
+    "boolean, and never NULL"};
+const Reason bad_composite_key = {
+    Code::out_of_range, "the key of these columns %f",
+    "a key is text of 1 to 255 bytes; the slashes between columns and the backslashes before those "
+    "inside them count"};
+const Reason no_key_column = {Code::out_of_range, "the key has no column",
+                              "pass the columns of the key, one or more, in their order"};
+const Reason bad_key_array = {Code::out_of_range,
+                              "the array of columns is NULL or of more than one dimension",
+                              "pass an array of one dimension, or the columns one by one"};
+
+const char* const not_a_key_column = "is not of a type that a key column may have";
 
 }  // namespace reasons
 }  // namespace fence

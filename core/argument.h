@@ -40,6 +40,13 @@ extern const Reason bad_after;   // %f
 extern const Reason bad_mode;
 extern const Reason bad_identical_repeat;
 extern const Reason bad_age;
+extern const Reason bad_key_column;     // %n: which one, from 1; %f: what is wrong with it
+extern const Reason bad_composite_key;  // %f
+extern const Reason no_key_column;
+extern const Reason bad_key_array;
+
+// For bad_key_column, where its type is the fault.
+extern const char* const not_a_key_column;
 
 }  // namespace reasons
 }  // namespace fence

@@ -39,4 +39,9 @@ ParsedNumber number_from_double(double real) noexcept {
   return {true, integer};
 }
 
+ParsedNumber integer_from_double(double real) noexcept {
+  const ParsedNumber size = number_from_double(real < 0 ? -real : real);
+  return {size.ok, real < 0 ? -size.value : size.value};
+}
+
 }  // namespace fence

@@ -30,6 +30,9 @@ ParsedNumber number_from_integer(int64_t integer) noexcept;
 // refused because 2^53+1 would arrive as the same double. NaN and infinities are refused.
 ParsedNumber number_from_double(double real) noexcept;
 
+// The same for a number that may be negative, as a column of a key may: -(2^53-1)..2^53-1.
+ParsedNumber integer_from_double(double real) noexcept;
+
 }  // namespace fence
 
 #endif

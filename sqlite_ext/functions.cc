@@ -25,6 +25,7 @@ constexpr struct {
     {"fence_config", 1, direct, fence_config},
     {"fence_config", 2, direct, fence_config},
     {"fence_fingerprint", 1, pure, fence_fingerprint},
+    {"fence_key", -1, pure, fence_key},
     {"fence_check", 4, direct, fence_check},
     {"fence_blobs", -1, pure, fence_blobs},
     {"oplog_metadata_upsert", 4, direct, oplog_metadata_upsert},

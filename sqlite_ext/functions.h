@@ -16,6 +16,7 @@ SqlFunction fence_version;
 SqlFunction fence_capabilities;
 SqlFunction fence_config;
 SqlFunction fence_fingerprint;
+SqlFunction fence_key;
 SqlFunction fence_check;
 SqlFunction fence_blobs;
 SqlFunction oplog_metadata_upsert;

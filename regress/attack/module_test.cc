@@ -295,7 +295,7 @@ TEST_F(Modules, X_everything_removed_leaves_nothing_dangling) {
     ASSERT_EQ(sqlite3_drop_modules(zombie.get(), nullptr), SQLITE_OK);
     for (const char* name :
          {"fence_install", "fence_version", "fence_capabilities", "fence_config",
-          "fence_fingerprint", "fence_check", "fence_blobs", "oplog_metadata_upsert",
+          "fence_fingerprint", "fence_check", "fence_blobs", "fence_key", "oplog_metadata_upsert",
           "oplog_metadata_upsert_many", "try_oplog_metadata_upsert", "fenced_append",
           "fenced_append_many", "fence_guard_v1"}) {
       for (int arity = -1; arity <= 12; ++arity) {

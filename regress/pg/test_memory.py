@@ -63,6 +63,8 @@ STATEMENTS = [
     "SELECT * FROM fence.oplog_read('n', 'k', 2, 12, 3)", "SELECT * FROM fence.oplog_entries",
     "SELECT * FROM fence.oplog_status", "SELECT * FROM fence.oplog_metadata",
     "SELECT fence.fence_capabilities(), fence.fence_version()", f"SELECT fence.fence_fingerprint('{W}')",
+    f"SELECT fence.fence_key(7, 'a/b', true, '{W}'::uuid)", "SELECT fence.fence_key('a', NULL, 'b')",
+    "SELECT fence.fence_key(VARIADIC ARRAY['a', repeat('/', 127)])", "SELECT fence.fence_key('a', repeat('k', 100000))",
     "DELETE FROM fence_internal.record", "TRUNCATE fence_internal.entry", "SELECT fence_internal.guard()",
     "CREATE ROLE app", "SELECT fence.fence_grant_writer('app', 'n')", "SET ROLE app", append("k", 7, V, 30),
     "SELECT * FROM fence.oplog_read('other', 'k')", "RESET ROLE", "SELECT fence.fence_revoke_writer('app')",

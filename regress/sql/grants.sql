@@ -37,7 +37,7 @@ SELECT idx, convert_from(payload, 'UTF8') FROM oplog_read('a', 'k');
 SELECT namespace, key, epoch, writer FROM oplog_metadata ORDER BY namespace, key;
 SELECT namespace, key, epoch, last_idx, length, deleted FROM oplog_status ORDER BY namespace, key;
 SELECT namespace, key, idx, epoch FROM oplog_entries ORDER BY namespace, key, idx;
-SELECT fence_fingerprint(:'w1'), fence_version() IS NOT NULL AS version, fence_capabilities()->'fencing' AS fencing;
+SELECT fence_fingerprint(:'w1'), fence_key('a', 'b'), fence_version() IS NOT NULL AS version, fence_capabilities()->'fencing' AS fencing;
 -- A refusal of ownership is the same for it.
 SELECT fenced_append('a', 'k', 2, :'w1', 7, 'seven');
 RESET ROLE;
@@ -50,7 +50,7 @@ SELECT namespace, key, epoch, writer FROM oplog_metadata WHERE namespace IN ('a'
 SELECT namespace, count(*) FROM oplog_entries WHERE namespace IN ('a', 'b') GROUP BY namespace ORDER BY namespace;
 SELECT count(*) FROM oplog_status WHERE namespace IN ('a', 'b');
 SELECT count(*) FROM fence_holders;
-SELECT fence_fingerprint(:'w1'), fence_version() IS NOT NULL AS version, fence_capabilities()->'fencing' AS fencing;
+SELECT fence_fingerprint(:'w1'), fence_key('a', 'b'), fence_version() IS NOT NULL AS version, fence_capabilities()->'fencing' AS fencing;
 RESET ROLE;
 RESET search_path;
 

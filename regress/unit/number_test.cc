@@ -145,5 +145,26 @@ TEST(NumberFromDouble, refuses_what_is_not_whole_or_might_have_been_rounded) {
   }
 }
 
+TEST(IntegerFromDouble, takes_the_same_numbers_on_both_sides_of_0) {
+  for (const double real : {0.0, 1.0, 5.0, 2147483648.0, 9007199254740991.0}) {
+    for (const double sign : {1.0, -1.0}) {
+      const ParsedNumber number = integer_from_double(sign * real);
+      EXPECT_TRUE(number.ok) << sign * real;
+      EXPECT_EQ(number.value, static_cast<int64_t>(sign * real));
+    }
+  }
+}
+
+TEST(IntegerFromDouble, refuses_what_is_not_whole_or_might_have_been_rounded) {
+  for (const double real :
+       {0.5, 1.5, Double::denorm_min(), 9007199254740992.0, 9223372036854775808.0, Double::max(),
+        Double::infinity(), Double::quiet_NaN()}) {
+    for (const double sign : {1.0, -1.0}) {
+      EXPECT_FALSE(integer_from_double(sign * real).ok) << sign * real;
+      EXPECT_EQ(integer_from_double(sign * real).value, 0) << sign * real;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fence::test

@@ -256,6 +256,17 @@ const Saying key_sayings[] = {
      "identical_repeat is neither true nor false", "pass true or false; SQLite takes 1 or 0"},
     {&reasons::bad_age, "ZF010 out_of_range", "older_than_ms is not a number in range",
      "pass for how many milliseconds the keys have been deleted; 0 takes all"},
+    {&reasons::bad_key_column, "ZF010 out_of_range", "column 42 of the key is empty",
+     "a column of a key is a whole number or text of UTF-8 without NUL, on PostgreSQL also uuid or "
+     "boolean, and never NULL"},
+    {&reasons::bad_composite_key, "ZF010 out_of_range", "the key of these columns is empty",
+     "a key is text of 1 to 255 bytes; the slashes between columns and the backslashes before "
+     "those inside them count"},
+    {&reasons::no_key_column, "ZF010 out_of_range", "the key has no column",
+     "pass the columns of the key, one or more, in their order"},
+    {&reasons::bad_key_array, "ZF010 out_of_range",
+     "the array of columns is NULL or of more than one dimension",
+     "pass an array of one dimension, or the columns one by one"},
     {&reasons::epoch_unwanted, "ZF012 configuration",
      "an epoch is given, and the namespace is in mode unfenced",
      "pass NULL as epoch, or set the mode to optional or required by fence_namespace_set"},

@@ -10,7 +10,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   grantee regrole := fence_internal.begin_access(role, namespace);
   reads text := 'fence.oplog_read(text, text, bigint, bigint, bigint), fence.fence_check(text, text, bigint, text),'
-    ' fence.fence_fingerprint(text), fence.fence_version(), fence.fence_capabilities(),'
+    ' fence.fence_fingerprint(text), fence.fence_key("any"), fence.fence_version(), fence.fence_capabilities(),'
     ' fence.oplog_keys(text, text, text, bigint), fence_internal.may_read(text),'
     ' fence_internal.entries(text, text), fence_internal.extent(text, text),'
     ' fence_internal."values"(text, text),'
