@@ -2,6 +2,9 @@
 // that each of them is tested (regress/mutations). In a normal build
 // FENCE_WITHOUT is not defined, layer() is the constant true, and the compiler
 // leaves nothing of this file behind.
+//
+// An engine has the layers that core/ or its own sources ask for. So what one engine alone
+// refuses by is asked for in its sources, also where core/ judges it.
 #ifndef FENCE_CORE_LAYER_H
 #define FENCE_CORE_LAYER_H
 

@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include "core/layer.h"
-
 namespace fence {
 
 namespace reasons {
@@ -68,7 +66,7 @@ bool is_in_force(const Lineage& lineage, uint32_t current, int64_t generation,
 }
 
 const Reason* judge_generation(int64_t generation, int64_t least) noexcept {
-  return layer(Layer::generation) && generation < least ? &reasons::older_file : nullptr;
+  return generation < least ? &reasons::older_file : nullptr;
 }
 
 bool knows_timeline(const Lineage& lineage, uint32_t timeline) noexcept {

@@ -1,5 +1,6 @@
 #include "sqlite_ext/control_store.h"
 
+#include "core/layer.h"
 #include "core/lineage.h"
 #include "sqlite_ext/connection.h"
 #include "sqlite_ext/storage.h"
@@ -43,10 +44,11 @@ bool read_control(Connection* connection, Control* control, Failure* failure) no
 
 bool check_generation(Connection* connection, int64_t generation, Failure* failure) noexcept {
   const Reason* reason = judge_generation(generation, connection->min_generation);
-  if (reason != nullptr) {
-    failure->refuse(*reason, generation);
+  if (reason == nullptr || !layer(Layer::generation)) {
+    return true;
   }
-  return reason == nullptr;
+  failure->refuse(*reason, generation);
+  return false;
 }
 
 bool store_control(Connection* connection, const Control& control, bool stored,
