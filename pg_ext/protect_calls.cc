@@ -87,10 +87,10 @@ void check_owns(Oid table) {
   }
 }
 
-void check_not_in_use(const List* tree) {
+void check_not_in_use(const List* tree, const char* call) {
   for (int i = 0; i < list_length(tree); ++i) {
     Relation table = table_open(list_nth_oid(tree, i), NoLock);
-    CheckTableNotInUse(table, "fence_protect");
+    CheckTableNotInUse(table, call);
     table_close(table, NoLock);
   }
 }
@@ -117,7 +117,7 @@ FENCE_FUNCTION(fence_pg_protect) {
   Relation relation = relation_open(table, NoLock);
   check_can_protect(relation, tree, &wanted);
   relation_close(relation, NoLock);
-  check_not_in_use(tree);
+  check_not_in_use(tree, "fence_protect");
   make_protection_triggers(tree);
   Protection before;
   read_protection(table, &before);
@@ -138,7 +138,7 @@ FENCE_FUNCTION(fence_pg_unprotect) {
     check_owns(table);
     tree = lock_tree(table);
     check_owns(table);
-    check_not_in_use(tree);
+    check_not_in_use(tree, "fence_unprotect");
   }
   Protection protection;
   read_protection(table, &protection);
