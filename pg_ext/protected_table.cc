@@ -107,6 +107,9 @@ AttrNumber find_column(Relation table, const char* name) {
 
 // Two texts that such a collation calls equal are one key to an index and two to Fence.
 const char* judge_key_column(const FormData_pg_attribute* column) {
+  if (column->attgenerated != '\0' && column->attgenerated != ATTRIBUTE_GENERATED_STORED) {
+    return "is not stored";  // from version 18 on it may be computed when it is read
+  }
   switch (column->atttypid) {
     case INT2OID:
     case INT4OID:
