@@ -251,7 +251,7 @@ check-differential: sqlite pg  ## FENCE_FUZZ_STEPS=20000 random calls: every eng
 	$(OWN) --timeout 3600 pytest -- scripts/pg run $(PYTEST)pytest.xml regress/differential
 	$(SUMMARY)
 
-check-e2e: sqlite  ## real processes: the demo, stress, kill -9
+check-e2e: sqlite pg  ## real processes: the demos, the examples, stress, kill -9
 	$(BEGIN)
 	$(OWN) pytest -- $(PYTEST)pytest.xml $(PG_STRESS:%=--ignore=%) regress/e2e
 	$(SUMMARY)
