@@ -45,6 +45,7 @@ enum class Layer {
   bare_check,       // PostgreSQL: a call alone in its transaction is judged at its end
   prepare_check,    // PostgreSQL: a transaction with fenced writes is not prepared
   claim_lock,       // PostgreSQL: a claim waits for commits under way, and they for it
+  domain_lock,      // PostgreSQL: a claim and a commit of very many keys wait for each other
   sees_committed,   // PostgreSQL: the record is read as it is, not as the snapshot has it
   access_check,     // PostgreSQL: a role writes to the namespaces that it was given only
   always_trigger,   // PostgreSQL: session_replication_role does not switch the guards off

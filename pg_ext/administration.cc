@@ -26,7 +26,7 @@ TimestampTz cutoff(int64_t older_than_ms) {
 // Removes the record, unless somebody is at the key, or it lives again. Returns whether it
 // went; *floor: raised to its epoch.
 bool purge_record(const RecordName& name, int64_t* floor) {
-  if (!try_lock_for_claim(name.hash)) {
+  if (!try_lock_key_for_claim(name.hash)) {
     return false;
   }
   const StoredRecord record = read_record(name, Reading::locked);
@@ -64,7 +64,8 @@ int64_t purge(std::string_view ns, TimestampTz deleted_before, int64_t* floor) {
 // Nobody else has anything uncommitted on the key, so all that does not count can go: under
 // lower epochs it might count again.
 void lower_epoch(const RecordName& name, int64_t epoch, StoredRecord* record) {
-  if (find_holders(key_tag(name.hash), AccessExclusiveLock).count > 0) {
+  if (find_holders(key_tag(name.hash), AccessExclusiveLock).count > 0 ||
+      find_holders(many_tag(), AccessExclusiveLock).count > 0) {
     raise_busy();
   }
   const LogEnd end = find_log_end(name, *record);
@@ -93,6 +94,7 @@ FENCE_FUNCTION(fence_pg_purge) {
   check_alone(name);
   check_home(name.ns);
   begin_own_transaction();
+  lock_domain_for_claim();  // first: no lock of a key is waited for
   int64_t floor = -1;
   const int64_t purged = purge(name.ns, cutoff(older_than_ms), &floor);
   if (purged > 0) {

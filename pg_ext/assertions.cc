@@ -25,6 +25,8 @@ Assertion* copy(const RecordName& name, const Claimant& claimant, int level) {
   made->mode = Mode::required;
   made->lowest_stored = Maybe<int64_t>();
   made->trims = false;
+  made->marked = false;
+  ItemPointerSetInvalid(&made->row);
   made->next_of_hash = nullptr;
   return made;
 }

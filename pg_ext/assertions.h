@@ -16,6 +16,8 @@ struct Assertion {
   Mode mode;                     // under which it was made
   Maybe<int64_t> lowest_stored;  // idx of an entry
   bool trims;
+  bool marked;          // holds markers of its own (see assert_owner)
+  ItemPointerData row;  // where its record was read last
   Assertion* next_of_hash;
 };
 
@@ -24,7 +26,7 @@ class Assertions {
  public:
   bool empty() const { return count_ == 0; }
   int count() const { return count_; }
-  const Assertion& operator[](int i) const { return *all_[i]; }
+  Assertion& operator[](int i) const { return *all_[i]; }
 
   Assertion* find(const RecordName& name) const;
   Assertion* add(const RecordName& name, const Claimant& claimant, int level);

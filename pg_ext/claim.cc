@@ -81,9 +81,10 @@ void lock_all(const OwnerCall* calls, int count) {
   qsort(hashes, static_cast<size_t>(count), sizeof *hashes, compare_hash);
   for (int i = 0; i < count; ++i) {
     if (i == 0 || hashes[i] != hashes[i - 1]) {
-      lock_for_claim(hashes[i]);
+      lock_key_for_claim(hashes[i]);
     }
   }
+  lock_domain_for_claim();
   pfree(hashes);
 }
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "core/layer.h"
 #include "core/siphash.h"
 #include "pg_ext/clock.h"
 #include "pg_ext/compat.h"
@@ -83,6 +84,10 @@ LOCKTAG key_tag(uint64_t hash) { return make_tag(hash, tag_key); }
 LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant) {
   return make_tag(claimant_hash(hash, claimant), tag_claimant);
 }
+
+LOCKTAG domain_tag() { return make_tag(0, tag_domain); }
+
+LOCKTAG many_tag() { return make_tag(1, tag_domain); }
 
 LOCKTAG unfenced_tag(uint64_t hash) { return claimant_tag(hash, nobody); }
 
@@ -169,7 +174,7 @@ void check_wait_for_claim(int64_t waited_ms) {
 // not read the answer, say): a commit does not wait for a client. So claims queue up
 // on a lock of their own, where each looks at who is before it, and the one that is
 // through stands in the server's fair queue, behind at most the commits under way.
-void lock_for_claim(uint64_t hash) {
+void lock_key_for_claim(uint64_t hash) {
   const LOCKTAG queue = make_tag(hash, tag_claim_queue);
   const int64_t begin = monotonic_ms();
   IdleWatch watch;
@@ -185,16 +190,87 @@ void lock_for_claim(uint64_t hash) {
   hold_lock(key_tag(hash), ExclusiveLock);
 }
 
-bool try_lock_for_claim(uint64_t hash) {
+void lock_domain_for_claim() {
+  if (layer(Layer::domain_lock)) {
+    hold_lock(domain_tag(), RowExclusiveLock);
+  }
+}
+
+void lock_for_claim(uint64_t hash) {
+  lock_key_for_claim(hash);
+  lock_domain_for_claim();
+}
+
+bool try_lock_key_for_claim(uint64_t hash) {
   return try_hold_lock(make_tag(hash, tag_claim_queue), ExclusiveLock) &&
          try_hold_lock(key_tag(hash), ExclusiveLock);
 }
 
 // The lock against writers with an epoch first: while that is waited for, claims pass.
+// Not of the domain: such a transaction may stay open for long, and would hold up the commits
+// of many keys. They need no protection from it. It changes no owner; where its mode takes
+// writes with an epoch as well, these hold unfenced_tag of their key, however many they are;
+// and where the mode has changed since, one of the two is refused at its commit for that.
 void lock_for_unfenced(uint64_t hash) {
   hold_lock_for(unfenced_tag(hash), ExclusiveLock, settings.commit_wait);
   hold_lock_for(make_tag(hash, tag_claim_queue), ExclusiveLock, settings.commit_wait);
   hold_lock_for(key_tag(hash), ExclusiveLock, settings.commit_wait);
+}
+
+namespace {
+
+constexpr int patience_ms = 100;
+
+[[noreturn]] void raise_domain_busy() {
+  ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+                  errmsg("a claim by another session has not ended, and a transaction of very "
+                         "many keys cannot commit beside it"),
+                  errhint("Try again; pg_locks shows who holds objsubid %d.", tag_domain)));
+  pg_unreachable();
+}
+
+bool have_common(const Holders& left, const Holders& right) {
+  for (int i = 0; i < left.count; ++i) {
+    if (contains(right, left.ids[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+// A claim's statement may go on for long after it, and so may a delete. Whoever stood in the
+// server's queue behind it would hold up every claim of the database that comes later; so it is
+// asked again and again as long as there is a holder that stays. Where they come and go the
+// queue is short, and without it claims in a loop could shut a commit out for ever.
+void hold_domain_until(LOCKMODE mode, int64_t deadline) {
+  int64_t begin = monotonic_ms();
+  if (LockTimeout > 0 && begin + LockTimeout < deadline) {
+    deadline = begin + LockTimeout;
+  }
+  Holders first = find_holders(domain_tag(), mode);
+  IdleWatch watch;
+  while (!try_hold_lock(domain_tag(), mode)) {
+    if (monotonic_ms() >= deadline) {
+      raise_domain_busy();
+    }
+    nap();
+    const Holders now = find_holders(domain_tag(), mode);
+    if (now.count > 0 && watch.is_due(now.ids[0])) {
+      end_idle_holder(now.ids[0]);  // as the next claim of its key would
+    }
+    const bool patient = monotonic_ms() - begin < patience_ms;
+    if (!patient && !have_common(first, now)) {
+      hold_lock_for(domain_tag(), mode, static_cast<int>(deadline - monotonic_ms()));
+      return;
+    }
+    if (!patient) {
+      begin = monotonic_ms();
+    }
+    pfree(patient ? now.ids : first.ids);
+    first = patient ? first : now;
+  }
 }
 
 Holders find_holders(const LOCKTAG& tag, LOCKMODE mode) {

@@ -18,6 +18,7 @@ namespace fence {
 constexpr uint16 tag_key = 0x4fe1;
 constexpr uint16 tag_claimant = 0x4fe2;
 constexpr uint16 tag_claim_queue = 0x4fe3;
+constexpr uint16 tag_domain = 0x4fe4;
 
 // Of the key. AccessShare: a transaction has asserted it (blocks nobody here). Share:
 // a commit, or the end of a bare call, is under way. Exclusive: a claim is.
@@ -28,7 +29,13 @@ LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant);
 // Of who writes without an epoch. Exclusive: such a writer. Share: a writer who states one,
 // where the mode takes both; neither sees what the other has not committed.
 LOCKTAG unfenced_tag(uint64_t hash);
-// The hash that stands in that tag.
+// Of all keys of the database, for transactions that have asserted more of them than the lock
+// table should hold. Share: Share on every key. RowExclusive: a claim, or what takes its locks,
+// of some key, or the commit of a trim. ShareRowExclusive: both.
+LOCKTAG domain_tag();
+// AccessShare: a transaction has asserted keys of which pg_locks does not say which.
+LOCKTAG many_tag();
+// The hash that stands in the claimant's tag.
 uint64_t claimant_hash(uint64_t hash, const Claimant& claimant);
 
 // But for one, these are held to the end of the transaction, whatever becomes of savepoints.
@@ -38,19 +45,25 @@ void hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 // Waits at most timeout_ms, then 55P03.
 void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms);
+// Share or ShareRowExclusive of the domain, behind the claims that are under way; then 55P03.
+void hold_domain_until(LOCKMODE mode, int64_t deadline);
 void hold_table_for(Oid table, LOCKMODE mode, int timeout_ms);
 // To the end of the transaction or of the savepoint that it is taken under.
 void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode);
 // Before the end of the transaction.
 void let_go(const LOCKTAG& tag, LOCKMODE mode);
 
-// A claim's way in: Exclusive on the key, after everybody who commits under it now.
-// Claims of one key come one after another; one that waits ends a session that holds
-// it up and has itself waited for its client for fence.evict_after.
+// A claim's way in: Exclusive on the key, after everybody who commits under it now, and then
+// RowExclusive of the domain. Claims of one key come one after another; one that waits ends
+// a session that holds it up and has itself waited for its client for fence.evict_after.
 void lock_for_claim(uint64_t hash);
-// The same at once or not at all, and nobody is ended.
-bool try_lock_for_claim(uint64_t hash);
-// For who writes without an epoch: as a claim, but ends nobody; waits at most
+// The halves, for who takes the locks of several keys: the domain comes after all that is waited
+// for, since commits of many keys stand behind it.
+void lock_key_for_claim(uint64_t hash);
+void lock_domain_for_claim();
+// The first half at once or not at all, and nobody is ended.
+bool try_lock_key_for_claim(uint64_t hash);
+// For who writes without an epoch: as the first half, but ends nobody; waits at most
 // fence.commit_wait for each of the locks, then 55P03. The next claim ends it when it is idle.
 void lock_for_unfenced(uint64_t hash);
 

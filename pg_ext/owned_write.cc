@@ -109,6 +109,7 @@ void OwnedWrite::note_unfenced_entry(int64_t idx) {
 
 void OwnedWrite::end(FinalCheck check) {
   check.mode = rule_.mode;
+  check.row = record_.row;
   if (bare_) {
     check_owner_finally(owner_.name, owner_.claimant, check);
   } else if (!owner_.claimant.unfenced()) {

@@ -153,8 +153,9 @@ FENCE_FUNCTION(fence_pg_publish) {
   check_alone(call.target.name);
   check_modes(call);
   begin_own_transaction();
-  lock_for_claim(call.staged.hash);
-  OwnedWrite write(nullptr, call.target);
+  lock_key_for_claim(call.staged.hash);
+  OwnedWrite write(nullptr, call.target);  // without an epoch it waits for the target's lock
+  lock_domain_for_claim();
   const bool published = publish(call, &write);
   flush_with_this_transaction();  // the staged key's floor must not be lost
   PG_RETURN_BOOL(published);

@@ -11,6 +11,7 @@
 extern "C" {
 #include "access/xlog.h"
 #include "catalog/indexing.h"
+#include "storage/bufmgr.h"
 #include "utils/timestamp.h"
 }
 
@@ -107,6 +108,29 @@ StoredRecord scan_for(const RecordName& name, Snapshot snapshot) {
 }
 
 }  // namespace
+
+RecordReader::RecordReader()
+    : table_(open_table(relations().record, AccessShareLock)),
+      pages_(RelationGetNumberOfBlocks(table_)),
+      row_(table_slot_create(table_, nullptr)) {}
+
+// The place may be another key's by now. A version that is the latest committed one is it for
+// every transaction: there is one row a key.
+bool RecordReader::fetch(const RecordName& name, const ItemPointerData& row) {
+  ItemPointerData place = row;
+  return ItemPointerIsValid(&place) && ItemPointerGetBlockNumber(&place) < pages_ &&
+         table_tuple_fetch_row_version(table_, &place, SnapshotSelf, row_) &&
+         same_record(name_of(row_), name);
+}
+
+StoredRecord RecordReader::read(const RecordName& name, const ItemPointerData& row) {
+  return fetch(name, row) ? record_of(row_) : scan_for(name, SnapshotSelf);
+}
+
+void RecordReader::end() {
+  ExecDropSingleTupleTableSlot(row_);
+  table_close(table_, NoLock);
+}
 
 Record StoredRecord::ownership() const {
   Record record = record_of_row(epoch, writer, !lives);

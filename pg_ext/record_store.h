@@ -71,6 +71,23 @@ void flush_with_this_transaction();
 // do not come to depend on it.
 StoredRecord read_record(const RecordName& name, Reading reading);
 
+// The same of many keys, where no claim of any of them is under way, or where "none" may be
+// wrong. The table is opened once.
+class RecordReader {
+ public:
+  RecordReader();
+  // row: where it stood when it was read last, or not valid. Still there: it is the latest.
+  StoredRecord read(const RecordName& name, const ItemPointerData& row);
+  void end();
+
+ private:
+  bool fetch(const RecordName& name, const ItemPointerData& row);
+
+  Relation table_;
+  BlockNumber pages_;
+  TupleTableSlot* row_;
+};
+
 // A row of the table, as a scan of any kind found it. The name's bytes stand in the row.
 StoredRecord record_of(TupleTableSlot* row);
 RecordName name_of(TupleTableSlot* row);

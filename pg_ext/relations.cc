@@ -271,6 +271,16 @@ void IndexScan::begin(Snapshot snapshot) {
 
 void IndexScan::rescan() { index_rescan(scan_, keys_, count_, nullptr, 0); }
 
+void IndexScan::forget_keys() {
+  for (int i = 0; i < count_; ++i) {
+    if (keys_[i].sk_collation == C_COLLATION_OID) {
+      pfree(DatumGetPointer(keys_[i].sk_argument));
+    }
+  }
+  count_ = 0;
+  column_ = 0;
+}
+
 bool IndexScan::next(ScanDirection direction) { return index_getnext_slot(scan_, direction, row_); }
 
 bool IndexScan::in_snapshot() const {

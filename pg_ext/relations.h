@@ -71,7 +71,9 @@ class IndexScan {
 
   void begin(Snapshot snapshot);
   bool next(ScanDirection direction = ForwardScanDirection);
+  // Begins anew; after forget_keys() and other keys of the same kind: with these.
   void rescan();
+  void forget_keys();
   void end();
   // Whether the caller's snapshot sees the row; for scans with SnapshotAny.
   bool in_snapshot() const;

@@ -1,21 +1,17 @@
 #include "pg_ext/transaction.h"
 
-#include "core/append.h"
 #include "core/layer.h"
 #include "pg_ext/arguments.h"
 #include "pg_ext/assertions.h"
 #include "pg_ext/bare_call.h"
-#include "pg_ext/clock.h"
+#include "pg_ext/commit_locks.h"
 #include "pg_ext/commit_order.h"
-#include "pg_ext/entry_store.h"
 #include "pg_ext/key_lock.h"
-#include "pg_ext/namespace_store.h"
-#include "pg_ext/record_store.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/settings.h"
-#include "pg_ext/trim_store.h"
 
 extern "C" {
+#include "access/xlog.h"
 #include "utils/guc.h"
 }
 
@@ -34,7 +30,9 @@ struct State {
   bool committing = false;  // its check at commit is done
   bool claimed = false;
   bool doomed = false;
-  bool shuts_out = false;  // holds locks against writes without an epoch
+  bool shuts_out = false;        // holds locks against writes without an epoch
+  bool marked_many = false;      // holds many_tag()
+  bool covers_all_keys = false;  // holds Share of the domain
   Assertions assertions;
   Assertions unfenced;  // keys that were written to without an epoch
 };
@@ -78,8 +76,10 @@ void on_transaction_end(XactEvent event, void*) {
 void on_savepoint_end(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
   if (event == SUBXACT_EVENT_ABORT_SUB) {
     state.assertions.drop_level(GetCurrentTransactionNestLevel(), [](const Assertion& gone) {
-      let_go(key_tag(gone.name.hash), AccessShareLock);
-      let_go(claimant_tag(gone.name.hash, gone.claimant), AccessShareLock);
+      if (gone.marked) {
+        let_go(key_tag(gone.name.hash), AccessShareLock);
+        let_go(claimant_tag(gone.name.hash, gone.claimant), AccessShareLock);
+      }
     });
   } else if (event == SUBXACT_EVENT_COMMIT_SUB) {
     state.assertions.release_level(GetCurrentTransactionNestLevel());
@@ -93,55 +93,22 @@ void watch_transaction() {
   }
 }
 
+// To the end of the transaction, whatever becomes of savepoints.
+void mark_many() {
+  if (!state.marked_many) {
+    hold_lock(many_tag(), AccessShareLock);
+    state.marked_many = true;
+  }
+}
+
 // A library that runs SQL in its own callback at commit may be the first to use ours in
 // the session. Then on_transaction_end is not in the list that the server goes through.
 bool may_be_unwatched_commit() { return !seen_a_transaction_end && !runs_a_client_statement(); }
 
-// Nobody changes the rules of namespaces any more when this is called.
-void check_mode_now(const RecordName& name, Mode mode) {
-  if (namespace_rule(name.ns).mode != mode && layer(Layer::mode_check)) {
-    raise_error(about(name, reasons::mode_changed));
-  }
-}
-
-// What a savepoint has taken back is still the lowest that was stored: the rows tell.
-void check_not_trimmed(const RecordName& name, const StoredRecord& record, const Claimant& claimant,
-                       const Maybe<int64_t>& lowest_stored) {
-  if (!lowest_stored.known || !layer(Layer::trim_check)) {
-    return;
-  }
-  const int64_t trimmed = find_trimmed_by_others(name, record);
-  if (lowest_stored.value > trimmed) {
-    return;
-  }
-  const int64_t lost = find_own_stored(name, claimant.epoch, lowest_stored.value, trimmed);
-  if (lost >= 0) {
-    Refusal refusal = refusal_by(record, name, claimant, reasons::below_trim);
-    refusal.number = lost;
-    raise_error(refusal);
-  }
-}
-
-void check_owner_now(const RecordName& name, const Claimant& claimant, const FinalCheck& check) {
-  check_mode_now(name, check.mode);
-  const StoredRecord record = read_record(name, Reading::locked);
-  const Reason* reason = judge_owner(record.ownership(), claimant);
-  if (reason != nullptr) {
-    const Refusal refusal = refusal_by(record, name, claimant, *reason);
-    log_refusal(refusal);
-    raise_error(refusal);
-  }
-  check_not_trimmed(name, record, claimant, check.lowest_stored);
-}
-
-FinalCheck check_of(const Assertion& assertion) {
-  return {assertion.mode, assertion.lowest_stored, assertion.trims};
-}
-
 // Who trims shuts appends out, which would store below what it trims.
-LOCKMODE commit_lock(bool trims) {
-  return trims && layer(Layer::trim_check) ? ExclusiveLock : ShareLock;
-}
+bool shuts_out_appends(bool trims) { return trims && layer(Layer::trim_check); }
+
+LOCKMODE commit_lock(bool trims) { return shuts_out_appends(trims) ? ExclusiveLock : ShareLock; }
 
 // After the locks of keys: whoever changes a rule waits for who holds this, and that is
 // nobody who still waits for a key.
@@ -156,31 +123,75 @@ void mute_chatter() {
   }
 }
 
-// Share on all asserted keys (see commit_lock). None is held while another is waited for, so that
-// two commits and two claims of the same keys cannot wait for each other in a circle.
+// Beyond this number of keys a transaction takes one lock of the domain in place of one a key:
+// 100,000 do not fit into the server's lock table.
+constexpr int most_marked = 64;
+
+bool asserts_many() { return state.assertions.count() > most_marked; }
+
+// What covers the keys that only the lock of the domain stands for.
+LOCKMODE domain_lock(bool many, bool any_trims) {
+  if (many) {
+    return any_trims ? ShareRowExclusiveLock : ShareLock;
+  }
+  return any_trims ? RowExclusiveLock : NoLock;
+}
+
+// Share on all asserted keys (see commit_lock).
 void lock_assertions() {
   const Assertions& all = state.assertions;
   if (all.empty()) {
     return;
   }
   mute_chatter();
-  const int64_t deadline = monotonic_ms() + settings.commit_wait;
-  int held_out_of_order = -1;  // the one that was waited for
+  const bool many = asserts_many();
+  bool any_trims = false;
+  CommitLocks locks(all.count() + 1);
   for (int i = 0; i < all.count(); ++i) {
-    if (i == held_out_of_order ||
-        try_hold_lock(key_tag(all[i].name.hash), commit_lock(all[i].trims))) {
-      continue;
+    const bool trims = shuts_out_appends(all[i].trims);
+    any_trims = any_trims || trims;
+    if (!many || trims) {
+      locks.add(key_tag(all[i].name.hash), commit_lock(trims));
     }
-    for (int j = 0; j < all.count(); ++j) {
-      if (j < i || j == held_out_of_order) {
-        let_go(key_tag(all[j].name.hash), commit_lock(all[j].trims));
-      }
+  }
+  const LOCKMODE domain = domain_lock(many, any_trims);
+  if (domain != NoLock) {
+    locks.add(domain_tag(), domain);
+  }
+  locks.hold_all();
+  state.covers_all_keys = many;
+}
+
+// Claims of all keys wait for the end of this commit: all that can be done before it is done
+// without the lock. What is stale is refused, each record is looked for, so that only its
+// place has to be looked at again, and what was written is flushed.
+void prepare_for_domain_lock() {
+  CommitCheck check;
+  for (int i = 0; i < state.assertions.count(); ++i) {
+    CHECK_FOR_INTERRUPTS();
+    Assertion& one = state.assertions[i];
+    check_mode_now(one.name, one.mode);
+    one.row = check.glance(one.name, one.claimant, one.row);
+  }
+  check.end();
+  if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF && XactLastRecEnd != InvalidXLogRecPtr) {
+    XLogFlush(XactLastRecEnd);
+  }
+}
+
+// modes_known: nothing about them has changed since they were looked at.
+void check_assertions(bool modes_known) {
+  CommitCheck check;
+  for (int i = 0; i < state.assertions.count(); ++i) {
+    const Assertion& one = state.assertions[i];
+    if (!modes_known) {
+      check_mode_now(one.name, one.mode);
     }
-    const int64_t left = deadline - monotonic_ms();
-    hold_lock_for(key_tag(all[i].name.hash), commit_lock(all[i].trims),
-                  static_cast<int>(left > 1 ? left : 1));
-    held_out_of_order = i;
-    i = -1;
+    check.check_owner(one.name, one.claimant, {one.mode, one.lowest_stored, one.trims, one.row});
+  }
+  check.end();
+  for (int i = 0; i < state.unfenced.count(); ++i) {
+    check_mode_now(state.unfenced[i].name, state.unfenced[i].mode);
   }
 }
 
@@ -190,19 +201,33 @@ void check_at_commit() {
   }
   raise_if_doomed();
   if (layer(Layer::commit_check)) {
+    const uint64_t before = settings_generation();
+    if (asserts_many()) {
+      prepare_for_domain_lock();
+    }
     lock_assertions();
     if (!state.assertions.empty() || !state.unfenced.empty()) {
       settle_rules();
     }
-    for (int i = 0; i < state.assertions.count(); ++i) {
-      const Assertion& one = state.assertions[i];
-      check_owner_now(one.name, one.claimant, check_of(one));
-    }
-    for (int i = 0; i < state.unfenced.count(); ++i) {
-      check_mode_now(state.unfenced[i].name, state.unfenced[i].mode);
-    }
+    check_assertions(asserts_many() && before == settings_generation());
   }
   state.committing = true;
+}
+
+// The same for one key alone, after or without the check at commit.
+void check_owner_now(const RecordName& name, const Claimant& claimant, const FinalCheck& check) {
+  const bool trims = shuts_out_appends(check.trims);
+  if (trims || !state.covers_all_keys) {
+    hold_lock_for(key_tag(name.hash), commit_lock(trims), settings.commit_wait);
+  }
+  if (trims) {
+    hold_lock_for(domain_tag(), RowExclusiveLock, settings.commit_wait);
+  }
+  settle_rules();
+  check_mode_now(name, check.mode);
+  CommitCheck last;
+  last.check_owner(name, claimant, check);
+  last.end();
 }
 
 }  // namespace
@@ -254,10 +279,17 @@ void assert_owner(const RecordName& name, const Claimant& claimant, Mode mode) {
     }
   }
   watch_transaction();
-  hold_lock(claimant_tag(name.hash, claimant), AccessShareLock);
-  hold_lock(key_tag(name.hash), AccessShareLock);
+  const bool marked = earlier != nullptr ? earlier->marked : state.assertions.count() < most_marked;
+  if (marked) {
+    hold_lock(claimant_tag(name.hash, claimant), AccessShareLock);
+    hold_lock(key_tag(name.hash), AccessShareLock);
+  } else {
+    mark_many();
+  }
   if (earlier == nullptr) {
-    state.assertions.add(name, claimant, GetCurrentTransactionNestLevel())->mode = mode;
+    Assertion* made = state.assertions.add(name, claimant, GetCurrentTransactionNestLevel());
+    made->mode = mode;
+    made->marked = marked;
   }
   if (state.committing || may_be_unwatched_commit()) {
     // Another library runs SQL while it commits: our own check is over, or never comes.
@@ -278,6 +310,7 @@ void check_at_commit_too(const RecordName& name, const FinalCheck& check) {
     assertion->lowest_stored = check.lowest_stored;
   }
   assertion->trims = assertion->trims || check.trims;
+  assertion->row = check.row;
   if (state.committing || may_be_unwatched_commit()) {
     check_owner_finally(name, assertion->claimant, check);
   }
@@ -286,18 +319,17 @@ void check_at_commit_too(const RecordName& name, const FinalCheck& check) {
 void check_nothing_trimmed(const RecordName& name, const StoredRecord& record) {
   const Assertion* assertion = state.assertions.find(name);
   if (assertion != nullptr) {
-    check_not_trimmed(name, record, assertion->claimant, assertion->lowest_stored);
+    CommitCheck check;
+    check.check_not_trimmed(name, record, assertion->claimant, assertion->lowest_stored);
+    check.end();
   }
 }
 
 void check_owner_finally(const RecordName& name, const Claimant& claimant,
                          const FinalCheck& check) {
-  if (!layer(Layer::bare_check)) {
-    return;
+  if (layer(Layer::bare_check)) {
+    check_owner_now(name, claimant, check);
   }
-  hold_lock_for(key_tag(name.hash), commit_lock(check.trims), settings.commit_wait);
-  settle_rules();
-  check_owner_now(name, claimant, check);
 }
 
 void shut_out_unfenced(const RecordName& name) {

@@ -3,8 +3,7 @@
 #ifndef FENCE_PG_EXT_TRANSACTION_H
 #define FENCE_PG_EXT_TRANSACTION_H
 
-#include "core/mode.h"
-#include "core/ownership.h"
+#include "pg_ext/commit_check.h"
 #include "pg_ext/failure.h"
 #include "pg_ext/record_store.h"
 
@@ -30,20 +29,10 @@ void note_claim();
 
 // Remembers that the claimant's ownership of the key is to be checked again at commit
 // (ZF012 where the transaction used the key under another epoch), and shows it to
-// others by two locks that block nobody. Read the record after it, not before: a
-// claim that comes in between is found by the check at commit. mode: of the namespace; it
-// has to be the same at commit.
+// others by two locks that block nobody; beyond 64 keys of the transaction by one for all the
+// rest. Read the record after it, not before: a claim that comes in between is found by the
+// check at commit. mode: of the namespace; it has to be the same at commit.
 void assert_owner(const RecordName& name, const Claimant& claimant, Mode mode);
-
-// What is to be looked at again beside the ownership, when the transaction commits.
-struct FinalCheck {
-  Mode mode = Mode::required;
-  // The lowest idx that was stored: nobody may have trimmed it meanwhile, or the entry would
-  // be acknowledged and gone.
-  Maybe<int64_t> lowest_stored;
-  // The log was trimmed: that comes before or after the commit of an append, not beside it.
-  bool trims = false;
-};
 
 // Adds to what is looked at again for a key that was asserted.
 void check_at_commit_too(const RecordName& name, const FinalCheck& check);

@@ -1,7 +1,5 @@
 #include "pg_ext/trim_store.h"
 
-#include "pg_ext/relations.h"
-
 namespace fence {
 
 namespace {
@@ -37,13 +35,24 @@ int64_t find_trimmed(const RecordName& name, const StoredRecord& record) {
   return trimmed;
 }
 
-int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record) {
+TrimsOfOthers::TrimsOfOthers() : scan_(relations().trim_mark) {}
+
+int64_t TrimsOfOthers::find(const RecordName& name, const StoredRecord& record) {
+  scan_.forget_keys();
+  scan_.equal(name.ns);
+  scan_.equal(name.key);
+  if (begun_) {
+    scan_.rescan();
+  } else {
+    scan_.begin(SnapshotSelf);
+    begun_ = true;
+  }
   int64_t trimmed = record.trimmed;
-  scan_marks(name, SnapshotSelf, [&](const IndexScan& scan) {
-    if (!is_own_row(scan.row())) {
-      trimmed = greatest(scan, record, trimmed);
+  while (scan_.next()) {
+    if (!is_own_row(scan_.row())) {
+      trimmed = greatest(scan_, record, trimmed);
     }
-  });
+  }
   return trimmed;
 }
 

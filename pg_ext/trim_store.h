@@ -4,15 +4,27 @@
 #define FENCE_PG_EXT_TRIM_STORE_H
 
 #include "pg_ext/record_store.h"
+#include "pg_ext/relations.h"
 
 namespace fence {
 
 // Up to here the log is trimmed, by what is committed and by this transaction.
 int64_t find_trimmed(const RecordName& name, const StoredRecord& record);
-// The same without what this very transaction has trimmed.
-int64_t find_trimmed_by_others(const RecordName& name, const StoredRecord& record);
 // The first of them in the caller's snapshot, without telling the server's serializable machinery.
 int64_t find_trimmed_in_snapshot(const RecordName& name, const StoredRecord& record);
+
+// The first without what this very transaction has trimmed; of one key after the other by one
+// scan.
+class TrimsOfOthers {
+ public:
+  TrimsOfOthers();
+  int64_t find(const RecordName& name, const StoredRecord& record);
+  void end() { scan_.end(); }
+
+ private:
+  IndexScan scan_;
+  bool begun_ = false;
+};
 
 // Notes a trim under that epoch; older marks go, if nobody is at them. False: the row of
 // this very epoch is being changed by another transaction. The caller holds the lock of

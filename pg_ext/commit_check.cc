@@ -1,0 +1,83 @@
+#include "pg_ext/commit_check.h"
+
+#include "core/append.h"
+#include "core/layer.h"
+#include "pg_ext/arguments.h"
+#include "pg_ext/entry_store.h"
+#include "pg_ext/evidence.h"
+#include "pg_ext/namespace_store.h"
+
+namespace fence {
+
+namespace {
+
+void judge(const RecordName& name, const StoredRecord& record, const Claimant& claimant) {
+  const Reason* reason = judge_owner(record.ownership(), claimant);
+  if (reason != nullptr) {
+    const Refusal refusal = refusal_by(record, name, claimant, *reason);
+    log_refusal(refusal);
+    raise_error(refusal);
+  }
+}
+
+}  // namespace
+
+void check_mode_now(const RecordName& name, Mode mode) {
+  if (namespace_rule(name.ns).mode != mode && layer(Layer::mode_check)) {
+    raise_error(about(name, reasons::mode_changed));
+  }
+}
+
+void CommitCheck::check_owner(const RecordName& name, const Claimant& claimant,
+                              const FinalCheck& check) {
+  if (!records_) {
+    records_.emplace();
+  }
+  const StoredRecord record = records_->read(name, check.row);
+  judge(name, record, claimant);
+  check_not_trimmed(name, record, claimant, check.lowest_stored);
+}
+
+ItemPointerData CommitCheck::glance(const RecordName& name, const Claimant& claimant,
+                                    const ItemPointerData& row) {
+  if (!records_) {
+    records_.emplace();
+  }
+  const StoredRecord record = records_->read(name, row);
+  if (record.exists) {
+    judge(name, record, claimant);
+  }
+  return record.row;
+}
+
+// What a savepoint has taken back is still the lowest that was stored: the rows tell.
+void CommitCheck::check_not_trimmed(const RecordName& name, const StoredRecord& record,
+                                    const Claimant& claimant, const Maybe<int64_t>& lowest_stored) {
+  if (!lowest_stored.known || !layer(Layer::trim_check)) {
+    return;
+  }
+  if (!trims_) {
+    trims_.emplace();
+  }
+  const int64_t trimmed = trims_->find(name, record);
+  if (lowest_stored.value > trimmed) {
+    return;
+  }
+  const int64_t lost = find_own_stored(name, claimant.epoch, lowest_stored.value, trimmed);
+  if (lost >= 0) {
+    Refusal refusal = refusal_by(record, name, claimant, reasons::below_trim);
+    refusal.number = lost;
+    raise_error(refusal);
+  }
+}
+
+void CommitCheck::end() {
+  if (records_) {
+    records_->end();
+  }
+  if (trims_) {
+    trims_->end();
+  }
+}
+
+}  // namespace fence
