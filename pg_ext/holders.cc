@@ -29,9 +29,25 @@ Holders find_asserting(const OwnerCall& call) {
   return find_holders(key_tag(call.name.hash), AccessExclusiveLock);
 }
 
-// Those of them that are not the current owner's.
+// Each once, although a transaction may stand in both.
+Holders joined(const Holders& left, const Holders& right) {
+  const int most = left.count + right.count + 1;
+  Holders all;
+  all.ids = static_cast<VirtualTransactionId*>(palloc(sizeof *all.ids * static_cast<size_t>(most)));
+  std::memcpy(all.ids, left.ids, sizeof *all.ids * static_cast<size_t>(left.count));
+  all.count = left.count;
+  for (int i = 0; i < right.count; ++i) {
+    if (!contains(left, right.ids[i])) {
+      all.ids[all.count++] = right.ids[i];
+    }
+  }
+  return all;
+}
+
+// The same, and those that may have asserted it among very many, but not those of the current
+// owner.
 Holders find_superseded(const OwnerCall& call) {
-  Holders all = find_asserting(call);
+  Holders all = joined(find_asserting(call), find_holders(many_tag(), AccessExclusiveLock));
   const Holders own =
       find_holders(claimant_tag(call.name.hash, call.claimant), AccessExclusiveLock);
   int kept = 0;

@@ -50,10 +50,10 @@ SELECT r.namespace, r.key, v.name, v.epoch, v.value
 FROM fence_internal.records AS r, LATERAL fence_internal."values"(r.namespace, r.key) AS v;
 COMMENT ON VIEW fence.fenced_values IS 'The named values of all keys, with the epoch under which each was stored (NULL: unfenced)';
 
--- 20449 and 20450: tag_key and tag_claimant of key_lock.h.
+-- 20449, 20450 and 20452: tag_key, tag_claimant and many_tag() of key_lock.h.
 CREATE VIEW fence.fence_holders AS
 SELECT l.pid, a.usename AS role, a.application_name, r.namespace, r.key,
-  CASE WHEN EXISTS (
+  CASE WHEN r.hash IS NULL THEN 'many' WHEN EXISTS (
     SELECT FROM pg_catalog.pg_locks AS own
     WHERE own.pid = l.pid AND own.locktype = 'advisory' AND own.database = l.database AND own.objsubid = 20450
       AND (own.classid::bigint << 32 | own.objid::bigint) = r.claimant_hash
@@ -61,12 +61,14 @@ SELECT l.pid, a.usename AS role, a.application_name, r.namespace, r.key,
   a.xact_start AS since,
   CASE WHEN a.wait_event_type = 'Client' THEN a.state_change END AS idle_since
 FROM pg_catalog.pg_locks AS l
-JOIN fence_internal.records AS r ON (l.classid::bigint << 32 | l.objid::bigint) = r.hash
+LEFT JOIN fence_internal.records AS r
+  ON l.objsubid = 20449 AND (l.classid::bigint << 32 | l.objid::bigint) = r.hash
 LEFT JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid
-WHERE l.locktype = 'advisory' AND l.objsubid = 20449 AND l.mode = 'AccessShareLock' AND l.granted
+WHERE l.locktype = 'advisory' AND l.mode = 'AccessShareLock' AND l.granted
+  AND (l.objsubid = 20449 AND r.hash IS NOT NULL OR l.objsubid = 20452)
   AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database());
 COMMENT ON VIEW fence.fence_holders IS
-'Open transactions that have asserted a key: whether under its current owner, since when they are open, and since when they wait for their client';
+'Open transactions that have asserted a key: whether under its current owner, since when they are open, and since when they wait for their client. Of one with more than 64 keys the first 64, and a row without a key (state many) for the others';
 
 CREATE FUNCTION fence.fence_drain(namespace text, key text, epoch bigint, writer text, timeout_ms bigint)
 RETURNS boolean LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_drain';
