@@ -16,7 +16,7 @@ ROUNDS = 7
 WRITER = str(uuid.uuid4())
 
 # What is one key: how many rows share it.
-SHAPES = {"constant key": 0, "100 rows a key": 100}
+SHAPES = {"constant key": 0, "100 rows a key": 100, "1 row a key": 1}
 
 
 def cpu_ns(session):

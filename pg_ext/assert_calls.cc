@@ -28,6 +28,10 @@ void check_ownership(const OwnerCall& call, Mode mode) {
   if (reason != nullptr) {
     refuse(refusal_by(record, call.name, call.claimant, *reason));
   }
+  FinalCheck check;
+  check.mode = mode;
+  check.row = record.row;
+  check_at_commit_too(call.name, check);
 }
 
 struct KeyList {

@@ -55,6 +55,28 @@ Assertion* Assertions::find(const RecordName& name) const {
   return one;
 }
 
+bool Assertions::stands_at(int i, std::string_view ns, std::string_view key) const {
+  return i < count_ && all_[i]->name.key == key && all_[i]->name.ns == ns;
+}
+
+bool Assertions::contains(std::string_view ns, std::string_view key) {
+  if (stands_at(last_asked_, ns, key)) {
+    return true;
+  }
+  if (stands_at(last_asked_ + 1, ns, key)) {
+    ++last_asked_;
+    return true;
+  }
+  if (count_ == 0) {
+    return false;
+  }
+  const Assertion* found = find({ns, key, record_hash(ns, key)});
+  if (found != nullptr) {
+    last_asked_ = found->place;
+  }
+  return found != nullptr;
+}
+
 Assertion* Assertions::add(const RecordName& name, const Claimant& claimant, int level) {
   if (by_hash_ == nullptr) {
     by_hash_ = make_table();
@@ -72,6 +94,7 @@ Assertion* Assertions::add(const RecordName& name, const Claimant& claimant, int
   auto* bucket = static_cast<Bucket*>(hash_search(by_hash_, &name.hash, HASH_ENTER, &found));
   made->next_of_hash = found ? bucket->first : nullptr;
   bucket->first = made;
+  made->place = count_;
   all_[count_++] = made;
   return made;
 }

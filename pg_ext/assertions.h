@@ -18,6 +18,7 @@ struct Assertion {
   bool trims;
   bool marked;          // holds markers of its own (see assert_owner)
   ItemPointerData row;  // where its record was read last
+  int place;            // among all of them
   Assertion* next_of_hash;
 };
 
@@ -29,6 +30,9 @@ class Assertions {
   Assertion& operator[](int i) const { return *all_[i]; }
 
   Assertion* find(const RecordName& name) const;
+  // The same for who asks for one after another: rows often come in the order in which their
+  // keys were asserted, and then nothing is hashed.
+  bool contains(std::string_view ns, std::string_view key);
   Assertion* add(const RecordName& name, const Claimant& claimant, int level);
   // A savepoint of that level was released, or rolled back.
   void release_level(int level);
@@ -43,12 +47,14 @@ class Assertions {
   void forget();
 
  private:
+  bool stands_at(int i, std::string_view ns, std::string_view key) const;
   void drop_last();
 
   HTAB* by_hash_ = nullptr;
   Assertion** all_ = nullptr;
   int count_ = 0;
   int capacity_ = 0;
+  int last_asked_ = 0;
 };
 
 }  // namespace fence

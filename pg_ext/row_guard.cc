@@ -48,10 +48,9 @@ bool is_applied(const ProtectedTable& table) {
 }
 
 void check_key(const TriggerData* trigger, const ProtectedTable& table, std::string_view key) {
-  const RecordName name = {table.ns(), key, record_hash(table.ns(), key)};
-  if (!is_asserted(name) && layer(Layer::row_check)) {
-    raise_for(trigger->tg_relation,
-              about(name, IsLogicalWorker() ? reasons::not_replicated : reasons::not_asserted));
+  if (!is_asserted(table.ns(), key) && layer(Layer::row_check)) {
+    const Reason& reason = IsLogicalWorker() ? reasons::not_replicated : reasons::not_asserted;
+    raise_for(trigger->tg_relation, about({table.ns(), key, 0}, reason));
   }
 }
 
@@ -59,12 +58,10 @@ void check_row(const TriggerData* trigger, const ProtectedTable& table) {
   RowKey before;
   const std::string_view key = before.of(table, trigger->tg_trigslot);
   check_key(trigger, table, key);
-  if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && table.columns > 0) {
+  if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && layer(Layer::moved_row) &&
+      !is_same_key(table, trigger->tg_trigslot, trigger->tg_newslot)) {
     RowKey after;
-    const std::string_view moved_to = after.of(table, trigger->tg_newslot);
-    if (moved_to != key && layer(Layer::moved_row)) {
-      check_key(trigger, table, moved_to);
-    }
+    check_key(trigger, table, after.of(table, trigger->tg_newslot));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "pg_ext/failure.h"
 
 extern "C" {
+#include "utils/datum.h"
 #include "utils/uuid.h"
 }
 
@@ -54,34 +55,50 @@ std::string_view RowKey::text_of(Oid type, Datum value) {
   }
 }
 
+std::string_view RowKey::part(const ProtectedTable& table, int i, TupleTableSlot* row) {
+  bool is_null = false;
+  const Datum value = slot_getattr(row, table.attribute[i], &is_null);
+  if (is_null) {
+    refuse(table, "is NULL");
+  }
+  return text_of(table.type[i], value);
+}
+
 std::string_view RowKey::of(const ProtectedTable& table, TupleTableSlot* row) {
   if (table.columns == 0) {
     return table.constant_key();
   }
+  if (table.columns == 1) {
+    const std::string_view text = part(table, 0, row);
+    if (text.empty() || text.size() > longest_name) {
+      refuse(table, describe(text.empty() ? NameFault::empty : NameFault::too_long));
+    }
+    return text;
+  }
   composite_ = CompositeKey();
-  std::string_view text;
   for (int i = 0; i < table.columns; ++i) {
-    bool is_null = false;
-    const Datum value = slot_getattr(row, table.attribute[i], &is_null);
-    if (is_null) {
-      refuse(table, "is NULL");
-    }
-    text = text_of(table.type[i], value);
-    if (table.columns > 1) {
-      composite_.add(text);
-    }
+    composite_.add(part(table, i, row));
   }
-  if (table.columns > 1) {
-    text = composite_.text();
-  }
-  const NameFault fault = table.columns > 1 && !composite_.fits() ? NameFault::too_long
-                          : text.empty()                          ? NameFault::empty
-                          : text.size() > longest_name            ? NameFault::too_long
-                                                                  : NameFault::none;
+  const NameFault fault = composite_.fault();
   if (fault != NameFault::none) {
     refuse(table, describe(fault));
   }
-  return text;
+  return composite_.text();
+}
+
+bool is_same_key(const ProtectedTable& table, TupleTableSlot* left, TupleTableSlot* right) {
+  for (int i = 0; i < table.columns; ++i) {
+    bool left_is_null = false;
+    bool right_is_null = false;
+    const Datum a = slot_getattr(left, table.attribute[i], &left_is_null);
+    const Datum b = slot_getattr(right, table.attribute[i], &right_is_null);
+    const FormData_pg_attribute* column =
+        TupleDescAttr(left->tts_tupleDescriptor, table.attribute[i] - 1);
+    if (left_is_null || right_is_null || !datumIsEqual(a, b, column->attbyval, column->attlen)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace fence

@@ -14,11 +14,16 @@ class RowKey {
   std::string_view of(const ProtectedTable& table, TupleTableSlot* row);
 
  private:
+  std::string_view part(const ProtectedTable& table, int i, TupleTableSlot* row);
   std::string_view text_of(Oid type, Datum value);
 
   CompositeKey composite_;
   char buffer_[40];  // a number or a UUID
 };
+
+// Whether both rows have the same values in the columns of the key; false where that takes more
+// than a look at them.
+bool is_same_key(const ProtectedTable& table, TupleTableSlot* left, TupleTableSlot* right);
 
 }  // namespace fence
 

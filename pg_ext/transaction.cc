@@ -255,7 +255,9 @@ void refuse(const Refusal& refusal) {
 
 bool has_assertions() { return !state.assertions.empty(); }
 
-bool is_asserted(const RecordName& name) { return state.assertions.find(name) != nullptr; }
+bool is_asserted(std::string_view ns, std::string_view key) {
+  return state.assertions.contains(ns, key);
+}
 
 bool has_claimed() { return state.claimed; }
 

@@ -21,7 +21,7 @@ void check_not_doomed();
 
 bool has_assertions();
 // Whether that key is among them.
-bool is_asserted(const RecordName& name);
+bool is_asserted(std::string_view ns, std::string_view key);
 
 // A claim is a transaction of its own, so there is one at most.
 bool has_claimed();
