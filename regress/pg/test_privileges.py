@@ -117,3 +117,13 @@ def test_client_whose_encoding_lacks_a_letter_of_the_namespace(alice):
     with pytest.raises(psycopg.errors.InsufficientPrivilege) as denied:
         alice.execute("SELECT fence.fenced_append(U&'n\\20AC', 'k', 1, %s, 1, 'x')", (WRITER,))
     assert denied.value.diag.message_primary == 'permission denied for namespace "n\\u20ac"'
+
+
+def test_revoke_leaves_the_owner_what_no_grant_gave(admin):
+    """Who owns Fence calls its functions as owner, also after a grant of its own was taken back."""
+    held = "SELECT count(*) FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner))) AS a WHERE" \
+        " pronamespace = 'fence'::regnamespace AND a.grantee = proowner"
+    before = admin.execute(held).fetchone()
+    admin.execute("SELECT fence.fence_grant_writer(current_user, 'open'), fence.fence_revoke_writer(current_user)")
+    assert admin.execute(held).fetchone() == before
+    assert before > (20,)

@@ -65,7 +65,9 @@ BEGIN
       WHERE a.role = grantee AND a.may_write = revoke_access.may_write AND a.namespace IS NULL) THEN
     RAISE NOTICE 'role % still has that right for all namespaces', role;
   END IF;
-  PERFORM FROM fence_internal.access AS a WHERE a.role = grantee;
+  -- The owner's rights come from no grant.
+  PERFORM FROM fence_internal.access AS a WHERE a.role = grantee
+  UNION ALL SELECT FROM pg_class AS c WHERE c.oid = 'fence_internal.access'::regclass AND c.relowner = grantee;
   IF NOT FOUND THEN
     EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fence, fence_internal FROM %I', role);
     EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA fence FROM %I', role);
