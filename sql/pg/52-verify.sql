@@ -22,50 +22,92 @@ WHERE e.idx > r.trimmed AND (e.epoch = -1 OR e.epoch >= r.born);
 COMMENT ON VIEW fence_internal.live_entry IS 'Entries that a reader sees';
 
 -- What a trigger is for stands in its tgtype: 31 is before INSERT, UPDATE and DELETE of each
--- row, 34 before TRUNCATE.
-CREATE FUNCTION fence_internal.verify_triggers()
-RETURNS TABLE(severity text, object text, problem text) STABLE LANGUAGE sql
+-- row, 34 before TRUNCATE. repair: the SQL that mends it; NULL: there is none.
+CREATE FUNCTION fence_internal.own_guard_faults()
+RETURNS TABLE(kind text, object text, detail text, repair text) STABLE LANGUAGE sql
 BEGIN ATOMIC
-  SELECT 'error', format('trigger %s on fence_internal.%s', wanted.name, c.relname),
-    CASE WHEN t.oid IS NULL THEN 'is missing'
-      WHEN t.tgenabled <> 'A' THEN 'is not ENABLE ALWAYS, so some sessions write past it'
-      ELSE 'is not as Fence made it, so some writes pass' END
-  FROM pg_catalog.pg_class AS c
-  CROSS JOIN (VALUES ('guard_rows', 31), ('guard_truncate', 34)) AS wanted(name, type)
-  LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname = wanted.name
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
-    AND (t.tgenabled, t.tgtype, t.tgfoid, t.tgattr::text, t.tgqual IS NULL) IS DISTINCT FROM ('A'::"char", wanted.type::smallint,
-      CASE c.relname WHEN 'access' THEN 'fence_internal.guard_access()'::regprocedure ELSE 'fence_internal.guard()'::regprocedure END::oid, '', true)
+  SELECT f.kind, format('trigger %s on fence_internal.%s', f.name, f.table_name), NULL,
+    CASE WHEN f.kind = 'own_trigger_hollow' THEN format('DROP TRIGGER %I ON fence_internal.%I; ', f.name, f.table_name) ELSE '' END
+    || CASE WHEN f.kind <> 'own_trigger_weak' THEN format('CREATE TRIGGER %I BEFORE %s ON fence_internal.%I FOR EACH %s EXECUTE FUNCTION %s(); ',
+      f.name, f.events, f.table_name, f.each, f.function) ELSE '' END
+    || format('ALTER TABLE fence_internal.%I ENABLE ALWAYS TRIGGER %I', f.table_name, f.name)
+  FROM (
+    SELECT c.relname AS table_name, wanted.*, own.function,
+      CASE WHEN t.oid IS NULL THEN 'own_trigger_missing' WHEN t.tgenabled <> 'A' THEN 'own_trigger_weak' ELSE 'own_trigger_hollow' END AS kind
+    FROM pg_catalog.pg_class AS c
+    CROSS JOIN (VALUES ('guard_rows', 31, 'INSERT OR UPDATE OR DELETE', 'ROW'), ('guard_truncate', 34, 'TRUNCATE', 'STATEMENT')) AS wanted(name, type, events, each)
+    CROSS JOIN LATERAL (SELECT CASE c.relname WHEN 'access' THEN 'fence_internal.guard_access' ELSE 'fence_internal.guard' END) AS own(function)
+    LEFT JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid AND t.tgname = wanted.name
+    WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
+      AND (t.tgenabled, t.tgtype, t.tgfoid, t.tgattr::text, t.tgqual IS NULL) IS DISTINCT FROM
+        ('A'::"char", wanted.type::smallint, own.function::regproc::oid, '', true)
+  ) AS f
   UNION ALL
-  SELECT 'error', format('trigger %I on fence_internal.%I', t.tgname, c.relname), 'is not Fence''s own'
+  SELECT 'own_trigger_foreign', format('trigger %I on fence_internal.%I', t.tgname, c.relname), NULL,
+    format('DROP TRIGGER %I ON fence_internal.%I', t.tgname, c.relname)
   FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_trigger AS t ON t.tgrelid = c.oid
   WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
     AND t.tgname NOT IN ('guard_rows', 'guard_truncate') AND NOT t.tgisinternal
   UNION ALL
-  SELECT 'error', format('function fence_internal.%s()', p.proname), 'is not as Fence made it, so some writes pass'
-  FROM pg_catalog.pg_proc AS p JOIN pg_catalog.pg_language AS l ON l.oid = p.prolang
-  WHERE p.oid IN ('fence_internal.guard()'::regprocedure, 'fence_internal.guard_access()'::regprocedure)
-    AND (l.lanname, p.prosrc, p.probin) IS DISTINCT FROM ('c', 'fence_pg_' || p.proname,
-      (SELECT f.probin FROM pg_catalog.pg_proc AS f WHERE f.oid = 'fence_internal.table_fault(regclass)'::regprocedure))
-  UNION ALL
-  -- But for those that REINDEX CONCURRENTLY makes or leaves behind.
-  SELECT 'error', format('index fence_internal.%I', c.relname), 'is not valid: REINDEX'
-  FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND NOT i.indisvalid AND c.relname !~ '_cc(new|old)[0-9]*$'
-  UNION ALL
-  SELECT 'error', format('table fence_internal.%I', c.relname), f.fault
-  FROM pg_catalog.pg_class AS c, fence_internal.table_fault(c.oid) AS f(fault)
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND f.fault IS NOT NULL
-  UNION ALL
-  SELECT 'error', format('rule %I on fence_internal.%I', w.rulename, c.relname), 'is not Fence''s own'
-  FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_rewrite AS w ON w.ev_class = c.oid
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
-  UNION ALL
-  SELECT 'error', format('table fence_internal.%I', c.relname), 'is not logged: a crash empties it'
-  FROM pg_catalog.pg_class AS c
-  WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND c.relpersistence <> 'p';
+  SELECT 'own_function', format('function fence_internal.%s()', f.name), NULL, f.repair
+  FROM fence_internal.function_faults() AS f WHERE f.name IN ('guard', 'guard_access');
 END;
-COMMENT ON FUNCTION fence_internal.verify_triggers() IS 'What fence_verify says of the tables themselves';
+COMMENT ON FUNCTION fence_internal.own_guard_faults() IS 'What is wrong with the guards of Fence''s own tables';
+
+-- A foreign part is named in what the calls say of it.
+CREATE FUNCTION fence_internal.foreign_part_repair(own regclass, fault text)
+RETURNS text STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT p.repair FROM (
+    SELECT format('constraint %I of %I.%I', o.conname, n.nspname, c.relname) AS part,
+      format('ALTER TABLE %I.%I DROP CONSTRAINT %I', n.nspname, c.relname, o.conname) AS repair
+    FROM pg_catalog.pg_constraint AS o JOIN pg_catalog.pg_class AS c ON c.oid = o.conrelid
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE $1 IN (o.conrelid, o.confrelid)
+    UNION ALL
+    SELECT format('index %I.%I', n.nspname, c.relname), format('DROP INDEX %I.%I', n.nspname, c.relname)
+    FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE i.indrelid = $1
+    UNION ALL
+    SELECT format('table %I.%I, which inherits from fence_internal.%I', n.nspname, c.relname, own.relname),
+      format('ALTER TABLE %I.%I NO INHERIT fence_internal.%I', n.nspname, c.relname, own.relname)
+    FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_class AS own ON own.oid = i.inhparent
+    WHERE i.inhparent = $1
+  ) AS p
+  WHERE position('have the ' || p.part || ', which Fence did not make' IN $2) > 0 LIMIT 1;
+END;
+COMMENT ON FUNCTION fence_internal.foreign_part_repair(regclass, text) IS 'The SQL that takes away what fence_internal.table_fault says that Fence did not make; NULL: it says something else';
+
+CREATE FUNCTION fence_internal.own_table_faults()
+RETURNS TABLE(kind text, severity text, object text, problem text, repair text) STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT w.kind, w.severity, f.object, format(w.problem, f.detail), f.repair
+  FROM (
+    SELECT * FROM fence_internal.own_guard_faults()
+    UNION ALL
+    -- But for those that REINDEX CONCURRENTLY makes or leaves behind.
+    SELECT 'own_index', format('index fence_internal.%I', c.relname), NULL, format('REINDEX INDEX fence_internal.%I', c.relname)
+    FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
+    WHERE c.relnamespace = 'fence_internal'::regnamespace AND NOT i.indisvalid AND c.relname !~ '_cc(new|old)[0-9]*$'
+    UNION ALL
+    SELECT 'own_fault', format('table fence_internal.%I', c.relname), f.fault, fence_internal.foreign_part_repair(c.oid, f.fault)
+    FROM pg_catalog.pg_class AS c, fence_internal.table_fault(c.oid) AS f(fault)
+    WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND f.fault IS NOT NULL
+    UNION ALL
+    SELECT 'own_rule', format('rule %I on fence_internal.%I', r.rulename, c.relname), NULL,
+      format('DROP RULE %I ON fence_internal.%I', r.rulename, c.relname)
+    FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_rewrite AS r ON r.ev_class = c.oid
+    WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r'
+    UNION ALL
+    SELECT 'own_unlogged', format('table fence_internal.%I', c.relname), NULL, format('ALTER TABLE fence_internal.%I SET LOGGED', c.relname)
+    FROM pg_catalog.pg_class AS c
+    WHERE c.relnamespace = 'fence_internal'::regnamespace AND c.relkind = 'r' AND c.relpersistence <> 'p'
+  ) AS f JOIN fence_internal.weakness AS w ON w.kind = f.kind;
+END;
+COMMENT ON FUNCTION fence_internal.own_table_faults() IS 'What is wrong with Fence''s own tables, for fence_verify and fence_doctor';
 
 CREATE FUNCTION fence_internal.verify_records(namespace text, key text)
 RETURNS TABLE(severity text, object text, problem text, namespace text, key text, idx bigint) STABLE LANGUAGE sql
@@ -138,7 +180,7 @@ RETURNS TABLE(severity text, object text, problem text, namespace text, key text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN QUERY
-  SELECT t.severity, t.object, t.problem, NULL::text, NULL::text, NULL::bigint FROM fence_internal.verify_triggers() AS t
+  SELECT t.severity, t.object, t.problem, NULL::text, NULL::text, NULL::bigint FROM fence_internal.own_table_faults() AS t
   UNION ALL SELECT * FROM fence_internal.verify_records(of_namespace, of_key)
   UNION ALL SELECT * FROM fence_internal.verify_entries(of_namespace, of_key);
 END
