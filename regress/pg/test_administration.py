@@ -118,7 +118,8 @@ def test_reset_is_refused_while_somebody_has_asserted_the_key(scene):
 
 
 @pytest.mark.parametrize("sql", ["fence_purge('n', 0)", "fence_namespace_set('n', 'required')",
-                                 "fence_reset('n', 'k', 0)", "fence_verify()"])
+                                 "fence_reset('n', 'k', 0)", "fence_verify()",
+                                 "fence_doctor()"])
 def test_a_writer_may_not_administer(scene, sql):
     scene.observer.execute("DO $$ BEGIN CREATE ROLE administered; EXCEPTION WHEN duplicate_object"
                            " THEN NULL; END $$; SELECT fence.fence_grant_writer('administered')")

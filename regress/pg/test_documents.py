@@ -61,6 +61,13 @@ def test_every_view_is_listed_with_its_columns(server):
     assert listed == views
 
 
+def test_every_weakness_is_listed_with_its_severity(server):
+    """As fence_doctor says it, … for what differs from row to row."""
+    listed = re.findall(r"^\| [^|]+ \| ([^|]+) \| (error|warning|info) \|", chapter("What fence_doctor says"), re.M)
+    kinds = json.loads(server.sql("SELECT json_agg(ARRAY[replace(problem, '%s', '…'), severity]) FROM fence_internal.weakness"))
+    assert sorted(listed) == sorted(map(tuple, kinds))
+
+
 def source(path):
     return (psql_session.TOP / path).read_text(encoding="utf-8")
 
