@@ -29,6 +29,13 @@ def many_keys(small):
     scene.close()
 
 
+@pytest.fixture(name="hung")
+def hung_client(small):
+    wire = Wire(small)
+    yield wire
+    wire.close()
+
+
 class ManyKeys(Scene):
     """The keys are KEY-0, KEY-1 and so on; all of them have the owner of epoch 1."""
 
@@ -85,7 +92,7 @@ class ManyKeys(Scene):
 
     def lock_table(self, table, mode):
         """Held until the connection says COMMIT."""
-        connection = self.connect("gate")
+        connection = self.connect("gate", options="-c lock_timeout=30s")
         connection.execute(f"BEGIN; LOCK TABLE fence_internal.{table} IN {mode} MODE")
         return connection
 
@@ -227,7 +234,7 @@ def test_claim_whose_statement_goes_on_holds_up_no_other_claim(many):
     bulk, slow = many.begin(), many.connect()
     bulk.execute("SET fence.commit_wait = '1500ms'")
     going_on = Background(lambda: many.ask(
-        f"SELECT fence.oplog_metadata_upsert('n', '{many.key}slow', 1, '{owner(1)}'), pg_sleep(60)",
+        f"SELECT fence.oplog_metadata_upsert('n', '{many.key}slow', 1, '{owner(1)}'), pg_sleep(15)",
         by=slow))
     wait_until(lambda: many.locks(slow))
     ending = Background(commit, bulk)
@@ -244,17 +251,15 @@ def test_claim_whose_statement_goes_on_holds_up_no_other_claim(many):
     assert many.entries() == 0
 
 
-def test_commit_ends_a_claim_that_waits_for_its_client(many, small):
-    wire = Wire(small)
+def test_commit_ends_a_claim_that_waits_for_its_client(many, hung):
     many.claim_all()
     bulk = many.begin()
-    wire.send(extended(f"SELECT fence.oplog_metadata_upsert('n', k, 1, '{owner(1)}')"
+    hung.send(extended(f"SELECT fence.oplog_metadata_upsert('n', k, 1, '{owner(1)}')"
                        f" FROM (VALUES ('{many.key}hung')) AS one(k)", rows=1), FLUSH)
-    wire.answers("suspended")
+    hung.answers("suspended")
     begin = time.monotonic()
     assert commit(bulk) is None
     assert 0.9 < time.monotonic() - begin < 8  # fence.evict_after, and before fence.commit_wait
-    wire.close()
 
 
 # ---- beside each other -----------------------------------------------------------------
