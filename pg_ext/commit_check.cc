@@ -28,26 +28,39 @@ void check_mode_now(const RecordName& name, Mode mode) {
   }
 }
 
-void CommitCheck::check_owner(const RecordName& name, const Claimant& claimant,
-                              const FinalCheck& check) {
+StoredRecord CommitCheck::read(const RecordName& name, const ItemPointerData& row) {
   if (!records_) {
     records_.emplace();
   }
-  const StoredRecord record = records_->read(name, check.row);
+  return records_->read(name, row);
+}
+
+void CommitCheck::check_owner(const RecordName& name, const Claimant& claimant,
+                              const FinalCheck& check) {
+  const StoredRecord record = read(name, check.row);
   judge(name, record, claimant);
   check_not_trimmed(name, record, claimant, check.lowest_stored);
 }
 
 ItemPointerData CommitCheck::glance(const RecordName& name, const Claimant& claimant,
-                                    const ItemPointerData& row) {
-  if (!records_) {
-    records_.emplace();
-  }
-  const StoredRecord record = records_->read(name, row);
+                                    const FinalCheck& check) {
+  const StoredRecord record = read(name, check.row);
   if (record.exists) {
     judge(name, record, claimant);
+    check_not_trimmed(name, record, claimant, check.lowest_stored);
   }
   return record.row;
+}
+
+// The same record: what was found of trims under it is right, since none was committed meanwhile.
+void CommitCheck::check_again(const RecordName& name, const Claimant& claimant,
+                              const FinalCheck& check) {
+  StoredRecord record = read(name, check.row);
+  judge(name, record, claimant);
+  ItemPointerData before = check.row;
+  if (!ItemPointerEquals(&record.row, &before)) {
+    check_not_trimmed(name, record, claimant, check.lowest_stored);
+  }
 }
 
 // What a savepoint has taken back is still the lowest that was stored: the rows tell.

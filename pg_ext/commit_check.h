@@ -33,10 +33,11 @@ class CommitCheck {
  public:
   // Raises a refusal where the claimant is not the owner, or something stored is trimmed.
   void check_owner(const RecordName& name, const Claimant& claimant, const FinalCheck& check);
-  // Raises a refusal of who is stale already. No lock is needed, and that there is no record
-  // means nothing. Returns where it stands.
-  ItemPointerData glance(const RecordName& name, const Claimant& claimant,
-                         const ItemPointerData& row);
+  // The same in two steps, of which the second is quick. First before claims are locked out, but
+  // not trims: no record means nothing. Returns where it stands.
+  ItemPointerData glance(const RecordName& name, const Claimant& claimant, const FinalCheck& check);
+  // check.row: what the first returned.
+  void check_again(const RecordName& name, const Claimant& claimant, const FinalCheck& check);
   // Raises (ZF013) where an entry of this transaction, lowest_stored or above, lies below a
   // trim of somebody else.
   void check_not_trimmed(const RecordName& name, const StoredRecord& record,
@@ -44,6 +45,8 @@ class CommitCheck {
   void end();
 
  private:
+  StoredRecord read(const RecordName& name, const ItemPointerData& row);
+
   std::optional<RecordReader> records_;
   std::optional<TrimsOfOthers> trims_;
 };

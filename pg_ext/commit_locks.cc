@@ -2,7 +2,6 @@
 
 #include "pg_ext/clock.h"
 #include "pg_ext/key_lock.h"
-#include "pg_ext/settings.h"
 
 namespace fence {
 
@@ -18,16 +17,15 @@ void CommitLocks::let_go(int i) const { fence::let_go(all_[i].tag, all_[i].mode)
 
 void CommitLocks::wait_for(int i, int64_t deadline) const {
   const LOCKTAG& tag = all_[i].tag;
-  if (tag.locktag_field4 == tag_domain && all_[i].mode != RowExclusiveLock) {
-    hold_domain_until(all_[i].mode, deadline);
+  if (tag.locktag_field4 == tag_domain && all_[i].mode == ShareLock) {
+    hold_domain_until(deadline);
     return;
   }
   const int64_t left = deadline - monotonic_ms();
   hold_lock_for(tag, all_[i].mode, static_cast<int>(left > 1 ? left : 1));
 }
 
-void CommitLocks::hold_all() {
-  const int64_t deadline = monotonic_ms() + settings.commit_wait;
+void CommitLocks::hold_all(int64_t deadline) {
   int held_out_of_order = -1;  // the one that was waited for
   for (int i = 0; i < count_; ++i) {
     if (i == held_out_of_order || try_hold(i)) {

@@ -12,8 +12,8 @@ class CommitLocks {
   explicit CommitLocks(int capacity);
   void add(const LOCKTAG& tag, LOCKMODE mode);
   // None is held while another is waited for, so that two commits and two claims of the same
-  // keys cannot wait for each other in a circle. 55P03 after fence.commit_wait.
-  void hold_all();
+  // keys cannot wait for each other in a circle. deadline: see clock.h; then 55P03.
+  void hold_all(int64_t deadline);
 
  private:
   struct Wanted {

@@ -89,6 +89,8 @@ LOCKTAG domain_tag() { return make_tag(0, tag_domain); }
 
 LOCKTAG many_tag() { return make_tag(1, tag_domain); }
 
+LOCKTAG trims_tag() { return make_tag(2, tag_domain); }
+
 LOCKTAG unfenced_tag(uint64_t hash) { return claimant_tag(hash, nobody); }
 
 uint64_t claimant_hash(uint64_t hash, const Claimant& claimant) {
@@ -244,25 +246,25 @@ bool have_common(const Holders& left, const Holders& right) {
 // server's queue behind it would hold up every claim of the database that comes later; so it is
 // asked again and again as long as there is a holder that stays. Where they come and go the
 // queue is short, and without it claims in a loop could shut a commit out for ever.
-void hold_domain_until(LOCKMODE mode, int64_t deadline) {
+void hold_domain_until(int64_t deadline) {
   int64_t begin = monotonic_ms();
   if (LockTimeout > 0 && begin + LockTimeout < deadline) {
     deadline = begin + LockTimeout;
   }
-  Holders first = find_holders(domain_tag(), mode);
+  Holders first = find_holders(domain_tag(), ShareLock);
   IdleWatch watch;
-  while (!try_hold_lock(domain_tag(), mode)) {
+  while (!try_hold_lock(domain_tag(), ShareLock)) {
     if (monotonic_ms() >= deadline) {
       raise_domain_busy();
     }
     nap();
-    const Holders now = find_holders(domain_tag(), mode);
+    const Holders now = find_holders(domain_tag(), ShareLock);
     if (now.count > 0 && watch.is_due(now.ids[0])) {
       end_idle_holder(now.ids[0]);  // as the next claim of its key would
     }
     const bool patient = monotonic_ms() - begin < patience_ms;
     if (!patient && !have_common(first, now)) {
-      hold_lock_for(domain_tag(), mode, static_cast<int>(deadline - monotonic_ms()));
+      hold_lock_for(domain_tag(), ShareLock, static_cast<int>(deadline - monotonic_ms()));
       return;
     }
     if (!patient) {

@@ -30,9 +30,12 @@ LOCKTAG claimant_tag(uint64_t hash, const Claimant& claimant);
 // where the mode takes both; neither sees what the other has not committed.
 LOCKTAG unfenced_tag(uint64_t hash);
 // Of all keys of the database, for transactions that have asserted more of them than the lock
-// table should hold. Share: Share on every key. RowExclusive: a claim, or what takes its locks,
-// of some key, or the commit of a trim. ShareRowExclusive: both.
+// table should hold. Share: Share on every key, against claims. RowExclusive: a claim, or what
+// takes its locks, of some key.
 LOCKTAG domain_tag();
+// The same against trims. RowExclusive: the commit of a trim. Share: a commit of very many keys.
+// ShareRowExclusive: both.
+LOCKTAG trims_tag();
 // AccessShare: a transaction has asserted keys of which pg_locks does not say which.
 LOCKTAG many_tag();
 // The hash that stands in the claimant's tag.
@@ -45,8 +48,8 @@ void hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 bool try_hold_lock(const LOCKTAG& tag, LOCKMODE mode);
 // Waits at most timeout_ms, then 55P03.
 void hold_lock_for(const LOCKTAG& tag, LOCKMODE mode, int timeout_ms);
-// Share or ShareRowExclusive of the domain, behind the claims that are under way; then 55P03.
-void hold_domain_until(LOCKMODE mode, int64_t deadline);
+// Share of the domain, after the claims that are under way; then 55P03.
+void hold_domain_until(int64_t deadline);
 void hold_table_for(Oid table, LOCKMODE mode, int timeout_ms);
 // To the end of the transaction or of the savepoint that it is taken under.
 void hold_lock_in_savepoint(const LOCKTAG& tag, LOCKMODE mode);

@@ -4,6 +4,7 @@
 #include "pg_ext/arguments.h"
 #include "pg_ext/assertions.h"
 #include "pg_ext/bare_call.h"
+#include "pg_ext/clock.h"
 #include "pg_ext/commit_locks.h"
 #include "pg_ext/commit_order.h"
 #include "pg_ext/key_lock.h"
@@ -127,24 +128,13 @@ void mute_chatter() {
 // 100,000 do not fit into the server's lock table.
 constexpr int most_marked = 64;
 
-bool asserts_many() { return state.assertions.count() > most_marked; }
-
-// What covers the keys that only the lock of the domain stands for.
-LOCKMODE domain_lock(bool many, bool any_trims) {
-  if (many) {
-    return any_trims ? ShareRowExclusiveLock : ShareLock;
-  }
-  return any_trims ? RowExclusiveLock : NoLock;
+FinalCheck check_of(const Assertion& assertion) {
+  return {assertion.mode, assertion.lowest_stored, assertion.trims, assertion.row};
 }
 
 // Share on all asserted keys (see commit_lock).
-void lock_assertions() {
+void lock_assertions(bool many, int64_t deadline) {
   const Assertions& all = state.assertions;
-  if (all.empty()) {
-    return;
-  }
-  mute_chatter();
-  const bool many = asserts_many();
   bool any_trims = false;
   CommitLocks locks(all.count() + 1);
   for (int i = 0; i < all.count(); ++i) {
@@ -154,24 +144,40 @@ void lock_assertions() {
       locks.add(key_tag(all[i].name.hash), commit_lock(trims));
     }
   }
-  const LOCKMODE domain = domain_lock(many, any_trims);
-  if (domain != NoLock) {
-    locks.add(domain_tag(), domain);
+  if (many) {
+    locks.add(domain_tag(), ShareLock);
+  } else if (any_trims) {
+    locks.add(trims_tag(), RowExclusiveLock);
   }
-  locks.hold_all();
+  locks.hold_all(deadline);
   state.covers_all_keys = many;
 }
 
+// While this is held nothing else is waited for but the locks of lock_assertions, and nobody
+// who waits for it holds one of these.
+void lock_out_trims() {
+  bool needed = false;
+  bool trims = false;
+  for (int i = 0; i < state.assertions.count(); ++i) {
+    trims = trims || shuts_out_appends(state.assertions[i].trims);
+    needed = needed || trims || state.assertions[i].lowest_stored.known;
+  }
+  if (needed && layer(Layer::trim_check)) {
+    hold_lock_for(trims_tag(), trims ? ShareRowExclusiveLock : ShareLock, settings.commit_wait);
+  }
+}
+
 // Claims of all keys wait for the end of this commit: all that can be done before it is done
-// without the lock. What is stale is refused, each record is looked for, so that only its
-// place has to be looked at again, and what was written is flushed.
+// without the lock. What is stale is refused, trims are looked for, each record as well, so
+// that only its place has to be looked at again, and what was written is flushed.
 void prepare_for_domain_lock() {
+  lock_out_trims();
   CommitCheck check;
   for (int i = 0; i < state.assertions.count(); ++i) {
     CHECK_FOR_INTERRUPTS();
     Assertion& one = state.assertions[i];
     check_mode_now(one.name, one.mode);
-    one.row = check.glance(one.name, one.claimant, one.row);
+    one.row = check.glance(one.name, one.claimant, check_of(one));
   }
   check.end();
   if (synchronous_commit > SYNCHRONOUS_COMMIT_OFF && XactLastRecEnd != InvalidXLogRecPtr) {
@@ -179,19 +185,46 @@ void prepare_for_domain_lock() {
   }
 }
 
+void check_assertions() {
+  CommitCheck check;
+  for (int i = 0; i < state.assertions.count(); ++i) {
+    const Assertion& one = state.assertions[i];
+    check_mode_now(one.name, one.mode);
+    check.check_owner(one.name, one.claimant, check_of(one));
+  }
+  check.end();
+}
+
 // modes_known: nothing about them has changed since they were looked at.
-void check_assertions(bool modes_known) {
+void check_assertions_again(bool modes_known) {
   CommitCheck check;
   for (int i = 0; i < state.assertions.count(); ++i) {
     const Assertion& one = state.assertions[i];
     if (!modes_known) {
       check_mode_now(one.name, one.mode);
     }
-    check.check_owner(one.name, one.claimant, {one.mode, one.lowest_stored, one.trims, one.row});
+    check.check_again(one.name, one.claimant, check_of(one));
   }
   check.end();
-  for (int i = 0; i < state.unfenced.count(); ++i) {
-    check_mode_now(state.unfenced[i].name, state.unfenced[i].mode);
+}
+
+void lock_and_check_assertions() {
+  if (state.assertions.empty()) {
+    return;
+  }
+  mute_chatter();
+  const bool many = state.assertions.count() > most_marked;
+  const uint64_t before = settings_generation();
+  const int64_t deadline = monotonic_ms() + settings.commit_wait;
+  if (many) {
+    prepare_for_domain_lock();
+  }
+  lock_assertions(many, deadline);
+  settle_rules();
+  if (many) {
+    check_assertions_again(before == settings_generation());
+  } else {
+    check_assertions();
   }
 }
 
@@ -201,27 +234,26 @@ void check_at_commit() {
   }
   raise_if_doomed();
   if (layer(Layer::commit_check)) {
-    const uint64_t before = settings_generation();
-    if (asserts_many()) {
-      prepare_for_domain_lock();
-    }
-    lock_assertions();
-    if (!state.assertions.empty() || !state.unfenced.empty()) {
+    lock_and_check_assertions();
+    if (!state.unfenced.empty()) {
       settle_rules();
     }
-    check_assertions(asserts_many() && before == settings_generation());
+    for (int i = 0; i < state.unfenced.count(); ++i) {
+      check_mode_now(state.unfenced[i].name, state.unfenced[i].mode);
+    }
   }
   state.committing = true;
 }
 
 // The same for one key alone, after or without the check at commit.
 void check_owner_now(const RecordName& name, const Claimant& claimant, const FinalCheck& check) {
-  const bool trims = shuts_out_appends(check.trims);
-  if (trims || !state.covers_all_keys) {
-    hold_lock_for(key_tag(name.hash), commit_lock(trims), settings.commit_wait);
-  }
-  if (trims) {
-    hold_lock_for(domain_tag(), RowExclusiveLock, settings.commit_wait);
+  if (shuts_out_appends(check.trims)) {
+    CommitLocks locks(2);
+    locks.add(key_tag(name.hash), ExclusiveLock);
+    locks.add(trims_tag(), RowExclusiveLock);
+    locks.hold_all(monotonic_ms() + settings.commit_wait);
+  } else if (!state.covers_all_keys) {
+    hold_lock_for(key_tag(name.hash), ShareLock, settings.commit_wait);
   }
   settle_rules();
   check_mode_now(name, check.mode);
