@@ -37,6 +37,10 @@ Oid function_of(const TriggerShape& shape) {
   return LookupFuncName(name, 0, nullptr, false);
 }
 
+// A role that was only granted TRIGGER on the table can put another trigger in the place of one by
+// CREATE OR REPLACE, except of a constraint trigger. That one is always AFTER a row.
+bool is_constraint(const TriggerShape& shape) { return TRIGGER_FOR_ROW(shape.type); }
+
 // What a table has of that name. as_made: it does what it should whenever it fires.
 struct Found {
   Oid trigger = InvalidOid;
@@ -53,7 +57,8 @@ Found find(Oid oid, const TriggerShape& shape) {
     if (strcmp(one.tgname, shape.name) == 0) {
       found.trigger = one.tgoid;
       found.as_made = one.tgfoid == function_of(shape) && one.tgtype == shape.type &&
-                      one.tgqual == nullptr && one.tgnattr == 0 && !one.tgdeferrable;
+                      one.tgqual == nullptr && one.tgnattr == 0 && !one.tgdeferrable &&
+                      OidIsValid(one.tgconstraint) == is_constraint(shape);
       found.always = one.tgenabled == TRIGGER_FIRES_ALWAYS;
     }
   }
@@ -67,6 +72,7 @@ Found find(Oid oid, const TriggerShape& shape) {
 void create(Oid table, const TriggerShape& shape) {
   auto* statement = makeNode(CreateTrigStmt);
   statement->trigname = pstrdup(shape.name);
+  statement->isconstraint = is_constraint(shape);
   statement->row = TRIGGER_FOR_ROW(shape.type);
   statement->timing = shape.type & TRIGGER_TYPE_TIMING_MASK;
   statement->events = shape.type & TRIGGER_TYPE_EVENT_MASK;
