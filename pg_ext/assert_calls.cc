@@ -21,8 +21,7 @@ void check_in_block(const RecordName& name) {
   }
 }
 
-void check_ownership(const OwnerCall& call, Mode mode) {
-  assert_owner(call.name, call.claimant, mode);
+void check_ownership(const OwnerCall& call) {
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {
@@ -72,7 +71,8 @@ FENCE_FUNCTION(fence_pg_assert) {
   check_in_block(call.name);
   const Mode mode = check_owner_mode(call).mode;
   check_home_for_write(call.name.ns);
-  check_ownership(call, mode);
+  assert_owner(call.name, call.claimant, mode);
+  check_ownership(call);
   PG_RETURN_VOID();
 }
 
@@ -88,9 +88,13 @@ FENCE_FUNCTION(fence_pg_assert_many) {
   if (keys.count > 0) {
     check_home_for_write(call.name.ns);
   }
+  // First what is ZF012 of any of them, which comes before whose they are.
+  for (int i = 0; i < keys.count; ++i) {
+    assert_owner(keys.names[i], call.claimant, mode);
+  }
   for (int i = 0; i < keys.count; ++i) {
     call.name = keys.names[i];
-    check_ownership(call, mode);
+    check_ownership(call);
   }
   PG_RETURN_VOID();
 }
