@@ -21,7 +21,7 @@ void check_in_block(const RecordName& name) {
   }
 }
 
-void check_ownership(const OwnerCall& call) {
+void check_ownership(const OwnerCall& call, Mode mode) {
   const StoredRecord record = read_record(call.name, Reading::unlocked);
   const Reason* reason = judge_owner(record.ownership(), call.claimant);
   if (reason != nullptr) {
@@ -72,7 +72,7 @@ FENCE_FUNCTION(fence_pg_assert) {
   const Mode mode = check_owner_mode(call).mode;
   check_home_for_write(call.name.ns);
   assert_owner(call.name, call.claimant, mode);
-  check_ownership(call);
+  check_ownership(call, mode);
   PG_RETURN_VOID();
 }
 
@@ -94,7 +94,7 @@ FENCE_FUNCTION(fence_pg_assert_many) {
   }
   for (int i = 0; i < keys.count; ++i) {
     call.name = keys.names[i];
-    check_ownership(call);
+    check_ownership(call, mode);
   }
   PG_RETURN_VOID();
 }
