@@ -1,6 +1,7 @@
 -- Event triggers. One is always there: it gives partitions that come later their guard against
--- TRUNCATE, which the server does not clone. In SQL as far as can be: DDL must go on
--- where the library is missing.
+-- TRUNCATE, which the server does not clone. The others are for fence_guard_ddl to switch on:
+-- they refuse DDL that would take rows, triggers or the key away from a protected table. In SQL
+-- as far as can be: DDL must go on where the library is missing.
 
 CREATE FUNCTION fence_internal.partition_change(command pg_ddl_command) RETURNS text
 LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_partition_change';
@@ -19,6 +20,8 @@ BEGIN
     WHERE c.relkind IN ('r', 'p')
       AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = t.relid AND g.tgname = 'fence_truncate')
   LOOP
+    -- Each statement here is DDL itself, upon which the guard may have come before the loop.
+    CONTINUE WHEN EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = part AND g.tgname = 'fence_truncate');
     EXECUTE format('CREATE TRIGGER fence_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT'
       ' EXECUTE FUNCTION fence_internal.refuse_truncate()', part);
     EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fence_truncate', part); -- layer: always_trigger
@@ -55,3 +58,190 @@ CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN ('CREATE TA
 EXECUTE FUNCTION fence_internal.guard_partitions();
 ALTER EVENT TRIGGER fence_partitions ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER fence_partitions IS 'New partitions of protected tables refuse TRUNCATE, too';
+
+CREATE FUNCTION fence_internal.raise_error(code text, message text, hint text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RAISE EXCEPTION '%', message USING ERRCODE = code, HINT = hint,
+    DETAIL = format('{"code":"%s","namespace":null,"key":null,"asserted_epoch":null,"stored_epoch":null,'
+      '"asserted_writer":null,"stored_writer":null,"already_stored":null,"deleted":null}', code);
+END
+$$;
+COMMENT ON FUNCTION fence_internal.raise_error(text, text, text) IS
+'An error of class ZF about no key, with the members that every one of them has';
+
+-- A superuser goes on, so that nobody is ever locked out, and is told.
+CREATE FUNCTION fence_internal.refuse_ddl(problem text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  actor name := CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END;
+  message text := format('guard_broken: the statement weakens the protection of a table: %s', problem);
+BEGIN
+  IF (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = actor) THEN
+    RAISE WARNING '%', message USING ERRCODE = 'ZF020', HINT = 'fence_doctor shows what to do about it';
+  ELSE
+    PERFORM fence_internal.raise_error('ZF020', message, 'call fence_unprotect for the table first, or have a superuser do it');
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.refuse_ddl(text) IS
+'ZF020 for the statement that is at work; a warning where a superuser runs it';
+
+-- The protected tables that a table belongs to: itself, as a partition, or as a plain child.
+CREATE FUNCTION fence_internal.protected_by(relation oid) RETURNS SETOF oid STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT p.relation::oid FROM fence_internal.protected AS p
+  WHERE p.relation = $1 OR p.relation IN (SELECT up.relid FROM pg_catalog.pg_partition_ancestors($1) AS up(relid))
+    OR p.relation IN (SELECT i.inhparent FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid = $1);
+END;
+COMMENT ON FUNCTION fence_internal.protected_by(oid) IS 'The protected tables that a table is, is a partition of, or inherits from';
+
+-- ENABLE TRIGGER ALL, as pg_restore --disable-triggers ends, leaves them at less than ALWAYS.
+CREATE FUNCTION fence_internal.restore_always(protected oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  weak record;
+BEGIN
+  FOR weak IN
+    SELECT g.tgrelid::regclass AS part, g.tgname FROM pg_trigger AS g
+    WHERE g.tgname IN ('fence_rows', 'fence_truncate') AND g.tgenabled IN ('O', 'R')
+      AND (g.tgrelid = protected OR g.tgrelid IN (SELECT t.relid FROM pg_partition_tree(protected) AS t))
+  LOOP
+    EXECUTE format('ALTER TABLE ONLY %s ENABLE ALWAYS TRIGGER %I', weak.part, weak.tgname);
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.restore_always(oid) IS 'Puts the triggers of a protected table that are enabled back to ALWAYS';
+
+CREATE FUNCTION fence_internal.check_attached(protected oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  part regclass;
+  filled boolean;
+BEGIN
+  -- Those that have just come are not complete.
+  FOR part IN
+    SELECT t.relid FROM pg_partition_tree(protected) AS t JOIN pg_class AS c ON c.oid = t.relid
+    WHERE c.relkind = 'r'
+      AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = t.relid AND g.tgname = 'fence_truncate')
+  LOOP
+    EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', part) INTO filled;
+    IF filled THEN
+      PERFORM fence_internal.refuse_ddl(format('%s brings rows whose keys nobody has asserted', part));
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.check_attached(oid) IS 'Refuses what was attached to a protected table and is not empty';
+
+CREATE FUNCTION fence_internal.check_protection(protected oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  fault record;
+BEGIN
+  PERFORM fence_internal.restore_always(protected);
+  PERFORM fence_internal.complete_partitions(protected);
+  FOR fault IN SELECT * FROM fence_internal.protection_faults(protected) AS f WHERE f.severity <> 'info' LOOP
+    PERFORM fence_internal.refuse_ddl(format('%s %s', fault.object, fault.problem));
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.check_protection(oid) IS 'Refuses a statement that leaves the protection of a table weaker than fence_protect makes it';
+
+CREATE FUNCTION fence_internal.guard_ddl() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  changed record;
+  change text;
+BEGIN
+  FOR changed IN
+    SELECT d.command, d.command_tag, p.protected
+    FROM pg_event_trigger_ddl_commands() AS d
+    CROSS JOIN LATERAL fence_internal.protected_by(CASE d.classid
+      WHEN 'pg_class'::regclass THEN d.objid
+      WHEN 'pg_rewrite'::regclass THEN (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid)
+      WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.oid = d.objid)
+    END) AS p(protected)
+  LOOP
+    change := NULL;
+    IF changed.command_tag = 'ALTER TABLE' THEN
+      BEGIN
+        change := fence_internal.partition_change(changed.command);
+      EXCEPTION WHEN OTHERS THEN
+        PERFORM fence_internal.refuse_ddl('the library of Fence cannot be used, so nobody can tell');
+      END;
+    END IF;
+    IF change = 'detach' THEN
+      PERFORM fence_internal.refuse_ddl(format('a partition leaves %s, and its rows the protection', changed.protected::regclass));
+    ELSIF change = 'attach' THEN
+      PERFORM fence_internal.check_attached(changed.protected);
+    END IF;
+    PERFORM fence_internal.check_protection(changed.protected);
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.guard_ddl() IS 'Event trigger of fence_guard_ddl: after statements that change tables';
+
+-- What is dropped is gone: a table is recognized by the trigger that went along with it.
+CREATE FUNCTION fence_internal.guard_drop() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  dropped record;
+BEGIN
+  FOR dropped IN
+    SELECT DISTINCT format('%I.%I', d.address_names[1], d.address_names[2]) AS name,
+      d.object_type = 'trigger' AND d.address_names[3] = 'fence_rows' AS is_guard
+    FROM pg_event_trigger_dropped_objects() AS d
+    WHERE d.object_type IN ('trigger', 'table column') AND NOT d.is_temporary
+  LOOP
+    IF to_regclass(dropped.name) IS NOT NULL THEN
+      PERFORM fence_internal.check_protection(p.protected)
+      FROM fence_internal.protected_by(to_regclass(dropped.name)) AS p(protected);
+    ELSIF dropped.is_guard THEN
+      PERFORM fence_internal.refuse_ddl(format('%s goes with all of its rows', dropped.name));
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.guard_drop() IS 'Event trigger of fence_guard_ddl: after statements that drop something';
+
+-- 1: the table becomes unlogged, or logged; 4: a column is computed anew.
+CREATE FUNCTION fence_internal.guard_rewrite() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF pg_event_trigger_table_rewrite_reason() & 5 <> 0 THEN
+    PERFORM fence_internal.refuse_ddl(format('it rewrites the rows of %s', p.protected::regclass))
+    FROM fence_internal.protected_by(pg_event_trigger_table_rewrite_oid()) AS p(protected);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.guard_rewrite() IS 'Event trigger of fence_guard_ddl: before a table is rewritten';
+
+CREATE FUNCTION fence.fence_guard_ddl(enabled boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  guard record;
+BEGIN
+  IF enabled IS NULL THEN
+    PERFORM fence_internal.raise_error('ZF010', 'out_of_range: enabled is NULL', 'pass true or false');
+  END IF;
+  FOR guard IN
+    SELECT * FROM (VALUES
+      ('fence_guard_ddl', 'ddl_command_end', 'guard_ddl', ' WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'','
+        ' ''CREATE FOREIGN TABLE'', ''ALTER FOREIGN TABLE'', ''CREATE TRIGGER'', ''ALTER TRIGGER'', ''CREATE RULE'', ''ALTER RULE'')'),
+      ('fence_guard_drop', 'sql_drop', 'guard_drop', ''),
+      ('fence_guard_rewrite', 'table_rewrite', 'guard_rewrite', '')
+    ) AS g(name, event, function, condition)
+  LOOP
+    IF EXISTS (SELECT FROM pg_event_trigger AS e WHERE e.evtname = guard.name) THEN
+      EXECUTE format('DROP EVENT TRIGGER %I', guard.name);
+    END IF;
+    IF enabled THEN
+      EXECUTE format('CREATE EVENT TRIGGER %I ON %s%s EXECUTE FUNCTION fence_internal.%I()', guard.name, guard.event, guard.condition, guard.function);
+      EXECUTE format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', guard.name);
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence.fence_guard_ddl(boolean) IS
+'Switches event triggers on (or off) that refuse DDL by which the owner of a protected table would weaken it: ATTACH of a table with rows, DETACH, DISABLE TRIGGER, DROP, RENAME, rules, inheritance, ALTER TYPE, SET UNLOGGED (ZF020). A superuser is warned and goes on. For administrators';

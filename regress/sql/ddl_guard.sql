@@ -1,0 +1,151 @@
+-- fence_guard_ddl: what the owner of a protected table cannot do while it is on, and what a
+-- superuser is warned of. Numbers as in the list of attacks.
+
+\set w1 '11111111-1111-4111-8111-111111111111'
+CREATE ROLE guard_owner;
+GRANT CREATE, USAGE ON SCHEMA public TO guard_owner;
+CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$;
+SET ROLE guard_owner;
+CREATE TABLE job(id bigint PRIMARY KEY, v int);
+CREATE TABLE part(a int NOT NULL, b text NOT NULL) PARTITION BY RANGE (a);
+CREATE TABLE part_0 PARTITION OF part FOR VALUES FROM (0) TO (10);
+CREATE TABLE other(id bigint NOT NULL, v int);
+RESET ROLE;
+SELECT fence.fence_protect('job', 'guard', '["id"]');
+SELECT fence.fence_protect('part', 'guard', '["a", "b"]');
+SELECT fence.oplog_metadata_upsert('guard', '1', 1, :'w1');
+BEGIN;
+SELECT fence.fence_assert('guard', '1', 1, :'w1');
+INSERT INTO job VALUES (1, 10);
+COMMIT;
+CREATE VIEW guards AS SELECT evtname, evtevent, evtenabled FROM pg_event_trigger ORDER BY 1;
+CREATE VIEW triggers AS SELECT tgrelid::regclass AS on, tgname, tgenabled FROM pg_trigger
+WHERE tgname ~ '^fence_' ORDER BY tgrelid::regclass::text, tgname;
+GRANT SELECT ON triggers TO guard_owner;
+
+-- Off: the owner may, and the doctor sees it.
+SET ROLE guard_owner;
+ALTER TABLE job DISABLE TRIGGER ALL;
+RESET ROLE;
+SELECT problem, repair FROM fence.fence_doctor() WHERE object ~ 'job' AND severity = 'error';
+SELECT fence.fence_protect('job', 'guard', '["id"]');
+SELECT fence.fence_guard_ddl(true);
+SELECT fence.fence_guard_ddl(true);
+TABLE guards;
+SELECT severity, object, problem FROM fence.fence_doctor() WHERE object ~ 'job|part|guard';
+\set VERBOSITY default
+SET ROLE guard_owner;
+-- P30, on a partition as well.
+ALTER TABLE job DISABLE TRIGGER ALL;
+\set VERBOSITY terse
+ALTER TABLE job DISABLE TRIGGER USER;
+ALTER TABLE job DISABLE TRIGGER fence_truncate;
+ALTER TABLE part_0 DISABLE TRIGGER fence_rows;
+DROP TRIGGER fence_rows ON job;
+ALTER TABLE job DROP CONSTRAINT fence_rows;
+CREATE OR REPLACE TRIGGER fence_truncate BEFORE TRUNCATE ON job EXECUTE FUNCTION swallow();
+ALTER TRIGGER fence_rows ON job RENAME TO mine;
+-- Less than ALWAYS, and gone but in name: put back at once.
+ALTER TABLE job ENABLE TRIGGER fence_rows, ENABLE REPLICA TRIGGER fence_truncate;
+ALTER TABLE part ENABLE TRIGGER ALL;
+DROP TRIGGER fence_truncate ON part_0;
+TABLE triggers;
+-- P22.
+INSERT INTO other VALUES (1, 1);
+CREATE TABLE part_1(a int NOT NULL, b text NOT NULL);
+INSERT INTO part_1 VALUES (11, 'unasserted');
+ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
+CREATE TABLE tree(a int NOT NULL, b text NOT NULL) PARTITION BY LIST (b);
+CREATE TABLE tree_x PARTITION OF tree FOR VALUES IN ('x');
+INSERT INTO tree VALUES (21, 'x');
+ALTER TABLE part ATTACH PARTITION tree FOR VALUES FROM (20) TO (30);
+TRUNCATE part_1, tree;
+ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
+ALTER TABLE part ATTACH PARTITION tree FOR VALUES FROM (20) TO (30);
+ALTER TABLE part DETACH PARTITION part_0;
+ALTER TABLE tree DETACH PARTITION tree_x;
+DROP TABLE tree_x;
+DROP TABLE tree;
+CREATE TABLE tree_y PARTITION OF tree FOR VALUES IN ('y');
+TABLE triggers;
+-- P23.
+CREATE TABLE child() INHERITS (job);
+ALTER TABLE other INHERIT job;
+ALTER TABLE job INHERIT other;
+-- P25.
+CREATE RULE nothing AS ON DELETE TO job DO INSTEAD NOTHING;
+CREATE RULE also AS ON UPDATE TO job DO ALSO NOTIFY job;
+-- P27.
+ALTER TABLE job RENAME TO job_away;
+ALTER TABLE job SET SCHEMA pg_temp;
+ALTER TABLE job RENAME COLUMN id TO number;
+-- Rows that change with no trigger being asked.
+ALTER TABLE job ALTER COLUMN v TYPE bigint USING v + 1;
+ALTER TABLE job ALTER COLUMN id TYPE text USING 'x';
+ALTER TABLE job SET UNLOGGED;
+ALTER TABLE part_0 SET UNLOGGED;
+ALTER TABLE job DROP COLUMN id;
+ALTER TABLE job DROP CONSTRAINT job_pkey, ALTER COLUMN id DROP NOT NULL;
+DROP TABLE job;
+DROP TABLE part_0;
+DROP TABLE other, part CASCADE;
+TRUNCATE job;
+-- Swallowed, it is undone all the same.
+DO $$BEGIN
+  DROP TABLE job;
+EXCEPTION WHEN OTHERS THEN RAISE NOTICE '%', sqlstate;
+END$$;
+-- What harms nothing goes on.
+ALTER TABLE job ADD COLUMN w int DEFAULT 3, ADD COLUMN at timestamptz DEFAULT clock_timestamp();
+ALTER TABLE job ALTER COLUMN v SET DEFAULT 0, ADD CHECK (v < 100);
+CREATE INDEX ON job(v);
+CREATE TRIGGER theirs BEFORE UPDATE ON job FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+ALTER TABLE job RENAME COLUMN v TO amount;
+ALTER TABLE other ALTER COLUMN v TYPE text USING 'x', DROP COLUMN id;
+CREATE TABLE unrelated(id int); ALTER TABLE unrelated SET UNLOGGED; DROP TABLE unrelated;
+RESET ROLE;
+SELECT id, amount, w FROM job;
+SELECT severity, object, problem FROM fence.fence_doctor() WHERE object ~ 'job|part|guard';
+
+-- A superuser is warned, and goes on.
+ALTER TABLE job DISABLE TRIGGER ALL;
+-- P31.
+ALTER TABLE job ENABLE TRIGGER ALL;
+SELECT * FROM triggers WHERE "on" = 'job'::regclass;
+ALTER TABLE part DETACH PARTITION part_1;
+-- In replica mode, too.
+SET session_replication_role = replica;
+ALTER TABLE job RENAME TO job_away;
+RESET session_replication_role;
+SELECT severity, problem, repair FROM fence.fence_doctor() WHERE object ~ 'job_away' AND severity <> 'info';
+ALTER TABLE job_away RENAME TO job;
+-- A role that a superuser has taken is judged as that role.
+SET ROLE guard_owner;
+DROP TABLE job;
+RESET ROLE;
+
+-- fence_unprotect is the way, and fence_guard_ddl(false).
+SELECT fence.fence_unprotect('job');
+SET ROLE guard_owner;
+ALTER TABLE job RENAME TO job_away;
+DROP TABLE job_away;
+RESET ROLE;
+SELECT fence.fence_guard_ddl(false);
+SELECT fence.fence_guard_ddl(false);
+TABLE guards;
+SET ROLE guard_owner;
+ALTER TABLE part DETACH PARTITION part_0;
+SELECT fence.fence_guard_ddl(true);
+RESET ROLE;
+\set VERBOSITY default
+SELECT fence.fence_guard_ddl(NULL);
+\set VERBOSITY terse
+SELECT fence.fence_guard_ddl(true);
+SET client_min_messages = error;
+DROP TABLE part, part_0, part_1, other;
+DROP VIEW guards, triggers;
+DROP FUNCTION swallow;
+SELECT fence.fence_unprotect(relation) FROM fence_internal.protected;
+SELECT fence.fence_guard_ddl(false);
+DROP OWNED BY guard_owner;
+DROP ROLE guard_owner;
