@@ -20,6 +20,10 @@ ACTOR = {"outside": ("before", 2, "fence_assert_many"), "asserted": ("before", 3
          "written": ("after", 2, "INTO transfer")}
 
 
+# Leases: one that runs out soon, and one that does not, however busy the machine is.
+SHORT, LONG = 0.5, 20
+
+
 def role_at(point, role):
     return "postgres" if point == "asserted" else role
 
@@ -41,12 +45,11 @@ def on(example):
 
 # ---- job_queue ---------------------------------------------------------------------------
 
-LEASE = ("--lease", "0.5")
 OUTCOMES = "SELECT job_id, attempt, state, output FROM job_outcome ORDER BY 1"
 
 
-def start_worker(stage, point=None):
-    return stage.start("worker.py", *LEASE, stage.dsn(role_at(point, "queue_worker")),
+def start_worker(stage, point=None, lease=SHORT):
+    return stage.start("worker.py", "--lease", lease, stage.dsn(role_at(point, "queue_worker")),
                        stop=JOB.get(point))
 
 
@@ -101,7 +104,7 @@ def test_a_worker_that_is_frozen_at_work_gives_its_job_up(stage, tmp_path):
     first = start_worker(stage)
     wait_until(lambda: stage.ask("SELECT FROM fence.oplog_metadata WHERE epoch = 1"))
     first.freeze()
-    second = start_worker(stage)
+    second = start_worker(stage, lease=LONG)
     wait_until(lambda: stage.ask("SELECT FROM fence.oplog_metadata WHERE epoch = 2"))
     first.thaw()
     first.wait_until_it_says("job 1: attempt 1 is over: ZF001")
@@ -121,7 +124,7 @@ def test_many_workers_finish_each_job_once(stage):
     wait_until(lambda: len(stage.ask(OUTCOMES)) >= 5)
     workers[0].process.kill()
     wait_until(lambda: stage.ask("SELECT count(*) FROM job_outcome WHERE state = 'done' OR"
-                                 " attempt = 3") == [(20,)])
+                                 " attempt >= 3") == [(20,)])
     assert [(job, state, output) for job, _, state, output in stage.ask(OUTCOMES)] == [
         (number, "failed" if number == 7 else "done", f"{number}\n") for number in range(1, 21)]
     assert stage.ask("SELECT job_id, count(*) FROM stored WHERE state = 'done' GROUP BY 1"
@@ -138,9 +141,9 @@ def test_without_an_assertion_nobody_writes_an_outcome(stage):
 
 # ---- leader ------------------------------------------------------------------------------
 
-def start_scheduler(stage, name, point=None):
-    return stage.start("scheduler.py", *LEASE, name, stage.dsn(role_at(point, "scheduler")),
-                       stop=LEADER.get(point))
+def start_scheduler(stage, name, point=None, lease=SHORT):
+    return stage.start("scheduler.py", "--lease", lease, name,
+                       stage.dsn(role_at(point, "scheduler")), stop=LEADER.get(point))
 
 
 def terms(stage):
@@ -151,7 +154,7 @@ def depose(stage, point):
     """A leader is stopped, another is elected and works, the first one goes on."""
     first = start_scheduler(stage, "first", point)
     first.wait_until_stopped()
-    second = start_scheduler(stage, "second")
+    second = start_scheduler(stage, "second", lease=LONG)
     second.wait_until_it_says("second leads, term 2")
     wait_until(lambda: terms(stage).count(2) >= 2)
     first.thaw()

@@ -29,6 +29,8 @@ SET_BALANCE = "UPDATE account SET balance = %s WHERE id = %s"
 BOOK = "INSERT INTO transfer VALUES (%s, %s, %s, %s, %s)"
 ARRIVE = "INSERT INTO arrival VALUES (%s, %s)"
 
+PAUSE = 0.1  # seconds between two looks for work
+
 CLAIM_MANY = "SELECT fence.oplog_metadata_upsert_many('accounts', %s, %s)"
 EVICT = "SELECT fence.fence_evict('accounts', %s, %s, %s)"
 ASSERT_MANY = "SELECT fence.fence_assert_many('accounts', %s, %s, %s)"
@@ -97,7 +99,7 @@ class Actor:
             for message in messages:
                 self.receive(*message)
             if not requests and not messages:
-                time.sleep(0.05)
+                time.sleep(PAUSE)
 
 
 def main():

@@ -38,6 +38,8 @@ EVICT = "SELECT fence.fence_evict(%s, %s, %s, %s)"
 CHECK = "SELECT fence.fence_check(%s, %s, %s, %s)"
 ASSERT = "SELECT fence.fence_assert(%s, %s, %s, %s)"
 
+PAUSE = 0.1  # seconds between two looks at an empty queue
+
 # Somebody else owns the job. Other refusals are mistakes of the program or of its set-up.
 LOST = {"ZF001", "ZF002", "ZF003", "ZF004", "ZF009"}
 RETRIED = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected,
@@ -130,7 +132,7 @@ def serve(conn, lease):
     while True:
         job = conn.execute(TAKE, [lease]).fetchone()
         if job is None:
-            time.sleep(lease.total_seconds() / 10)
+            time.sleep(PAUSE)
         else:
             number, attempt, command = job
             work(Attempt(conn, number, attempt, lease), command)

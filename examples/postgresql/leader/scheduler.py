@@ -36,6 +36,8 @@ CLAIM = "SELECT fence.oplog_metadata_upsert(%s, %s, %s, %s)"
 EVICT = "SELECT fence.fence_evict(%s, %s, %s, %s)"
 ASSERT = "SELECT fence.fence_assert(%s, %s, %s, %s)"
 
+PAUSE = 0.1  # seconds between two looks
+
 # Somebody else leads. Other refusals are mistakes of the program or of its set-up.
 LOST = {"ZF001", "ZF002", "ZF003", "ZF004", "ZF009"}
 RETRIED = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected,
@@ -84,7 +86,7 @@ def lead(name, term):
         print(f"{name} leads, term {term.number}", flush=True)
         while True:
             term.tick()
-            time.sleep(term.lease.total_seconds() / 20)
+            time.sleep(PAUSE)
     except psycopg.DatabaseError as error:
         if error.sqlstate not in LOST:
             raise
@@ -98,7 +100,7 @@ def serve(conn, name, lease):
     while True:
         won = conn.execute(WIN, [lease]).fetchone()
         if won is None:
-            time.sleep(lease.total_seconds() / 20)
+            time.sleep(PAUSE)
         else:
             lead(name, Term(conn, won[0], lease))
 

@@ -25,8 +25,8 @@ CREATE TABLE run (
   task text NOT NULL REFERENCES schedule,
   term bigint NOT NULL
 );
--- What is there before a table is protected stays.
-INSERT INTO schedule VALUES ('tick', '100 ms');
+-- What is there before a table is protected stays. This task runs as often as the leader looks.
+INSERT INTO schedule VALUES ('tick', '0 s');
 SELECT fence.fence_protect('settings', 'services', key => 'scheduler');
 SELECT fence.fence_protect('schedule', 'services', key => 'scheduler');
 SELECT fence.fence_protect('run', 'services', key => 'scheduler');
