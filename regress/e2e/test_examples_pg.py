@@ -262,6 +262,14 @@ def test_money_is_neither_made_nor_lost(stage):
     assert stage.ask("SELECT accepted FROM transfer WHERE amount = 1000") == [(False,)]
 
 
+# ---- all of them -------------------------------------------------------------------------
+
+@pytest.mark.parametrize("stage", ["job_queue", "leader", "accounts"], indirect=True)
+def test_the_doctor_finds_nothing(stage):
+    """But what the settings of a test's server are."""
+    assert stage.ask("SELECT * FROM fence.fence_doctor() WHERE object !~ '^setting'") == []
+
+
 # ---- without the check -------------------------------------------------------------------
 
 @pytest.fixture(name="unchecked", scope="module")

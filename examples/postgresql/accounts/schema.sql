@@ -50,3 +50,4 @@ GRANT SELECT ON request TO actor;
 GRANT SELECT, INSERT, UPDATE ON account, transfer, arrival TO actor;
 SELECT fence.fence_grant_writer('actor', 'accounts');
 ALTER ROLE actor SET idle_in_transaction_session_timeout = '1min';
+ALTER ROLE actor SET statement_timeout = '5min';

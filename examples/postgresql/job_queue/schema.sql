@@ -38,3 +38,4 @@ GRANT SELECT, UPDATE (attempt, taken_until) ON job TO queue_worker;
 GRANT SELECT, INSERT, UPDATE ON job_outcome TO queue_worker;
 SELECT fence.fence_grant_writer('queue_worker', 'jobs');
 ALTER ROLE queue_worker SET idle_in_transaction_session_timeout = '1min';
+ALTER ROLE queue_worker SET statement_timeout = '5min';

@@ -37,3 +37,4 @@ GRANT SELECT, UPDATE (term, leads_until) ON election TO scheduler;
 GRANT SELECT, INSERT, UPDATE, DELETE ON settings, schedule, run TO scheduler;
 SELECT fence.fence_grant_writer('scheduler', 'services');
 ALTER ROLE scheduler SET idle_in_transaction_session_timeout = '1min';
+ALTER ROLE scheduler SET statement_timeout = '5min';
