@@ -139,7 +139,8 @@ def serve(conn, lease):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lease", type=float, default=30)
     parser.add_argument("conninfo")
     options = parser.parse_args()

@@ -106,7 +106,8 @@ def serve(conn, name, lease):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lease", type=float, default=10)
     parser.add_argument("name")
     parser.add_argument("conninfo")
