@@ -211,8 +211,9 @@ bool try_lock_key_for_claim(uint64_t hash) {
 // The lock against writers with an epoch first: while that is waited for, claims pass.
 // Not of the domain: such a transaction may stay open for long, and would hold up the commits
 // of many keys. They need no protection from it. It changes no owner; where its mode takes
-// writes with an epoch as well, these hold unfenced_tag of their key, however many they are;
-// and where the mode has changed since, one of the two is refused at its commit for that.
+// writes with an epoch as well, these hold unfenced_tag of their key, however many they are
+// (fence_assert stores nothing); and where the mode has changed since, one of the two is refused
+// at its commit for that.
 void lock_for_unfenced(uint64_t hash) {
   hold_lock_for(unfenced_tag(hash), ExclusiveLock, settings.commit_wait);
   hold_lock_for(make_tag(hash, tag_claim_queue), ExclusiveLock, settings.commit_wait);
