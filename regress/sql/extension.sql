@@ -48,7 +48,8 @@ SELECT rolname FROM pg_roles WHERE rolname ~ 'fence';
 -- What runs with its owner's rights takes no name from its caller; none in a parallel worker.
 -- What is not C has a search_path of its own, or was parsed when it was made.
 SELECT p.oid::regprocedure AS security_definer, p.proconfig, p.provolatile FROM pg_proc AS p
-WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.prosecdef;
+WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.prosecdef
+ORDER BY p.oid::regprocedure::text COLLATE "C";
 SELECT p.oid::regprocedure AS parallel FROM pg_proc AS p
 WHERE p.pronamespace IN ('fence'::regnamespace, 'fence_internal'::regnamespace) AND p.proparallel <> 'u';
 SELECT p.oid::regprocedure AS function, p.proconfig FROM pg_proc AS p, pg_language AS l
