@@ -122,7 +122,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fence_internal.key_faults() IS 'What is wrong with the key columns of protected tables';
 
--- tgtype: 29 is after INSERT, UPDATE and DELETE of each row, 34 before TRUNCATE.
+-- tgtype: 29 is after INSERT, UPDATE and DELETE of each row, 34 before TRUNCATE. A constraint
+-- trigger cannot be put in the place of one by a role that has no more than TRIGGER.
 CREATE FUNCTION fence_internal.protection_trigger_faults()
 RETURNS TABLE(protected oid, part oid, kind text, object text, detail text, repair text) STABLE LANGUAGE sql
 BEGIN ATOMIC
@@ -132,11 +133,11 @@ BEGIN ATOMIC
     CASE WHEN as_made.yes THEN format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', t.name, wanted.name)
       ELSE fence_internal.protect_call(t.protected) END
   FROM fence_internal.protected_part AS t
-  CROSS JOIN (VALUES ('fence_rows', 29, 'fence_internal.check_row()'::regprocedure),
-    ('fence_truncate', 34, 'fence_internal.refuse_truncate()'::regprocedure)) AS wanted(name, type, function)
+  CROSS JOIN (VALUES ('fence_rows', 29, 'fence_internal.check_row()'::regprocedure, true),
+    ('fence_truncate', 34, 'fence_internal.refuse_truncate()'::regprocedure, false)) AS wanted(name, type, function, is_constraint)
   LEFT JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = t.part AND g.tgname = wanted.name
-  CROSS JOIN LATERAL (SELECT coalesce((g.tgtype, g.tgfoid, g.tgattr::text, g.tgqual IS NULL, g.tgdeferrable) =
-    (wanted.type::smallint, wanted.function::oid, '', true, false), false)) AS as_made(yes)
+  CROSS JOIN LATERAL (SELECT coalesce((g.tgtype, g.tgfoid, g.tgattr::text, g.tgqual IS NULL, g.tgdeferrable, g.tgconstraint <> 0) =
+    (wanted.type::smallint, wanted.function::oid, '', true, false, wanted.is_constraint), false)) AS as_made(yes)
   WHERE t.relkind <> 'f' AND NOT (as_made.yes AND g.tgenabled = 'A')
   UNION ALL
   -- That of a partition goes with the one that it was made for.
