@@ -1,0 +1,58 @@
+-- An event trigger that is always there: it gives partitions that come later their guard against
+-- TRUNCATE, which the server does not clone.
+
+CREATE FUNCTION fence_internal.partition_change(command pg_ddl_command) RETURNS text
+LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_partition_change';
+COMMENT ON FUNCTION fence_internal.partition_change(pg_ddl_command) IS
+'attach or detach, where the command is ALTER TABLE ... ATTACH or DETACH PARTITION';
+
+-- With the rights of Fence's owner, like all of them: who makes a partition may not read the
+-- registry.
+CREATE FUNCTION fence_internal.complete_partitions(protected oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  part regclass;
+BEGIN
+  FOR part IN
+    SELECT t.relid FROM pg_partition_tree(protected) AS t JOIN pg_class AS c ON c.oid = t.relid
+    WHERE c.relkind IN ('r', 'p')
+      AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = t.relid AND g.tgname = 'fence_truncate')
+  LOOP
+    -- Each statement here is DDL itself, upon which the guard may have come before the loop.
+    CONTINUE WHEN EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = part AND g.tgname = 'fence_truncate');
+    EXECUTE format('CREATE TRIGGER fence_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT'
+      ' EXECUTE FUNCTION fence_internal.refuse_truncate()', part);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fence_truncate', part); -- layer: always_trigger
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.complete_partitions(oid) IS
+'Gives each partition of a protected table that has none the trigger that refuses TRUNCATE';
+
+-- Only at what makes a partition: a restore makes the triggers of the others itself, after the
+-- tables.
+CREATE FUNCTION fence_internal.guard_partitions() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  made record;
+BEGIN
+  FOR made IN
+    SELECT d.command, d.command_tag, p.relation AS protected
+    FROM pg_event_trigger_ddl_commands() AS d, LATERAL pg_partition_ancestors(d.objid) AS up(relid)
+    JOIN fence_internal.protected AS p ON p.relation = up.relid
+    WHERE d.classid = 'pg_class'::regclass
+  LOOP
+    IF made.command_tag = 'CREATE TABLE' OR fence_internal.partition_change(made.command) = 'attach' THEN
+      PERFORM fence_internal.complete_partitions(made.protected);
+    END IF;
+  END LOOP;
+EXCEPTION WHEN undefined_file THEN
+  RAISE WARNING 'the library of Fence is missing' USING HINT = 'fence_doctor names partitions that can be truncated';
+END
+$$;
+COMMENT ON FUNCTION fence_internal.guard_partitions() IS
+'Event trigger: new partitions of protected tables refuse TRUNCATE, too';
+CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE')
+EXECUTE FUNCTION fence_internal.guard_partitions();
+ALTER EVENT TRIGGER fence_partitions ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER fence_partitions IS 'New partitions of protected tables refuse TRUNCATE, too';
