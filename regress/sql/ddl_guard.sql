@@ -145,7 +145,7 @@ SET client_min_messages = error;
 DROP TABLE part, part_0, part_1, other;
 DROP VIEW guards, triggers;
 DROP FUNCTION swallow;
-SELECT fence.fence_unprotect(relation) FROM fence_internal.protected;
+SELECT fence.fence_unprotect(relation) FROM fence_internal.protected WHERE namespace = 'guard';
 SELECT fence.fence_guard_ddl(false);
 DROP OWNED BY guard_owner;
 DROP ROLE guard_owner;
