@@ -4,30 +4,9 @@ import threading
 import time
 
 import pytest
-from pgserver import Server
-from scene import Background, Scene, code_of, owner, repeat_until, wait_until
+from many_keys import KEYS, MANY, SHOWN, TRIMS, commit
+from scene import Background, owner, repeat_until, wait_until
 from wire import FLUSH, Wire, extended
-
-SHOWN = 64
-KEYS = 100      # more than that
-MANY = 100_000  # far more than the lock table of the server below has room for
-DOMAIN = 20452  # objsubid in pg_locks, as in pg_ext/key_lock.h, with these objid:
-CLAIMS, TRIMS = 0, 2
-
-
-@pytest.fixture(name="small", scope="module")
-def small_server():
-    """Its lock table holds some 3,000 locks."""
-    with Server(conf={"max_connections": 20, "max_locks_per_transaction": 64,
-                      "max_prepared_transactions": 0}) as server:
-        yield server
-
-
-@pytest.fixture(name="many")
-def many_keys(small):
-    scene = ManyKeys(small)
-    yield scene
-    scene.close()
 
 
 @pytest.fixture(name="hung")
@@ -37,80 +16,29 @@ def hung_client(small):
     wire.close()
 
 
-class ManyKeys(Scene):
-    """The keys are KEY-0, KEY-1 and so on; all of them have the owner of epoch 1."""
-
-    def __init__(self, server):
-        super().__init__(server)
-        self.key += "-"
-
-    def claim_all(self, count=KEYS):
-        for begin in range(0, count, 2000):
-            self.ask("SELECT fence.oplog_metadata_upsert_many('n', (SELECT jsonb_agg("
-                     "jsonb_build_object('key', %s || i, 'epoch', 1)) FROM generate_series(%s::int, %s) AS i), %s)",
-                     self.key, begin, min(begin + 2000, count) - 1, owner(1))
-
-    def append_all(self, idx, by, first=0, last=KEYS - 1):
-        step = 1 if first <= last else -1
-        by.execute("INSERT INTO fence.fenced_append(namespace, key, epoch, writer, idx, payload)"
-                   " SELECT 'n', %s || i, 1, %s, %s, 'p' FROM generate_series(%s::int, %s, %s) AS i",
-                   [self.key, owner(1), idx, first, last, step])
-
-    def begin(self, idx=1, **keys):
-        """A transaction that has appended to all of them, and is open."""
-        connection = self.connect("many")
-        connection.execute("BEGIN")
-        self.append_all(idx, connection, **keys)
-        return connection
-
-    def name(self, number):
-        return f"{self.key}{number}"
-
-    def trim(self, through, number, by=None):
-        return self.ask("SELECT fence.fenced_drop_prefix('n', %s, 1, %s, %s)", self.name(number),
-                        owner(1), through, by=by)
-
-    def entries(self):
-        return self.ask("SELECT count(*) FROM fence_internal.entry WHERE key LIKE %s",
-                        self.key + "%")
-
-    def shown(self, connection):
-        """What fence_holders says of a session: {state: how many rows}"""
-        rows = self.observer.execute("SELECT state, count(*) FROM fence.fence_holders WHERE pid = %s"
-                                     " GROUP BY state", [connection.info.backend_pid])
-        return dict(rows.fetchall())
-
-    def locks(self, connection, granted=True, against=CLAIMS):
-        """The modes of a session's lock of all keys."""
-        rows = self.observer.execute(
-            "SELECT mode FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND objsubid = %s"
-            " AND objid = %s AND granted = %s",
-            [connection.info.backend_pid, DOMAIN, against, granted])
-        return [mode for mode, in rows.fetchall()]
-
-    def naps(self, connection):
-        return self.ask("SELECT wait_event_type FROM pg_stat_activity WHERE pid = %s",
-                        connection.info.backend_pid) == "Extension"
-
-    def lock_table(self, table, mode):
-        """Held until the connection says COMMIT."""
-        connection = self.connect("gate", options="-c lock_timeout=30s")
-        connection.execute(f"BEGIN; LOCK TABLE fence_internal.{table} IN {mode} MODE")
-        return connection
-
-
-def commit(connection):
-    """The code of its error, if there is one."""
-    try:
-        connection.execute("COMMIT")
-        return None
-    except Exception as error:  # pylint: disable=broad-exception-caught
-        return code_of(error) or repr(error)
-
-
 # ---- the size --------------------------------------------------------------------------
 
-def test_a_transaction_of_100000_keys_fills_no_lock_table(many):  # P43
+def append_to_each(many):
+    """A transaction that has appended to each key, and what it leaves."""
+    return many.begin(last=MANY - 1), many.entries
+
+
+def update_each_row(many):
+    """One UPDATE of as many rows, each with a key of its own."""
+    many.observer.execute(f"CREATE TABLE each AS SELECT '{many.key}' || i AS id, 0 AS n"
+                          f" FROM generate_series(0, {MANY - 1}) AS i")
+    many.observer.execute("ALTER TABLE each ALTER id SET NOT NULL, ADD PRIMARY KEY (id)")
+    many.observer.execute("SELECT fence.fence_protect('each', 'n', '[\"id\"]')")
+    connection = many.connect("many")
+    connection.execute("BEGIN")
+    connection.execute("SELECT fence.fence_assert_many('n', (SELECT jsonb_agg(id) FROM each), 1, %s)",
+                       [owner(1)])
+    connection.execute("UPDATE each SET n = n + 1")
+    return connection, lambda: many.ask("SELECT sum(n) FROM each")
+
+
+@pytest.mark.parametrize("work", [append_to_each, update_each_row])
+def test_a_transaction_of_100000_keys_fills_no_lock_table(many, work):  # P43
     many.claim_all(MANY)
     other = many.key + "other"
     waits, stop, epochs = [], threading.Event(), iter(range(1, 1_000_000))
@@ -121,7 +49,7 @@ def test_a_transaction_of_100000_keys_fills_no_lock_table(many):  # P43
         many.claim(next(epochs), other, claimant)
         waits.append(time.monotonic() - begin)
 
-    bulk = many.begin(last=MANY - 1)
+    bulk, stored = work(many)
     assert many.ask("SELECT count(*) FROM pg_locks WHERE pid = %s AND locktype = 'advisory'",
                     bulk.info.backend_pid) == 2 * SHOWN + 1
     assert many.shown(bulk) == {"current": SHOWN, "many": 1}
@@ -137,7 +65,7 @@ def test_a_transaction_of_100000_keys_fills_no_lock_table(many):  # P43
     print(f"{MANY} keys: commit {1000 * took:.0f} ms; the longest claim of another key"
           f" {1000 * max(waits[before:]):.0f} ms, {1000 * max(waits[:before]):.0f} ms before it")
     assert max(waits) < 2
-    assert many.entries() == MANY
+    assert stored() == MANY
 
 
 @pytest.mark.parametrize("end", ["ROLLBACK TO s", "RELEASE s"])
