@@ -66,6 +66,17 @@ void check_owner_of_rows(Relation table) {
   }
 }
 
+// What was protected before it became a partition keeps its own settings, and would lose its
+// triggers with those of the table.
+void check_own_protection(Relation part, Relation table) {
+  Protection own;
+  read_protection(RelationGetRelid(part), &own);
+  if (own.exists && RelationGetRelid(part) != RelationGetRelid(table)) {
+    refuse(psprintf("its partition %s is protected by itself: call fence_unprotect for that first",
+                    quote_identifier(RelationGetRelationName(part))));
+  }
+}
+
 void check_columns(Relation table, Protection* protection) {
   for (int i = 0; i < protection->columns; ++i) {
     const char* name = NameStr(protection->column[i]);
@@ -94,6 +105,7 @@ void check_can_protect(Relation table, const List* tree, Protection* protection)
       refuse("one of its partitions is a foreign table");
     }
     check_persistence(part);
+    check_own_protection(part, table);
     table_close(part, NoLock);
   }
   check_columns(table, protection);

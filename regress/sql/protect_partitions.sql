@@ -95,4 +95,30 @@ SELECT fence_unprotect('part_1');
 ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (0) TO (10);
 DELETE FROM part_1;
 SELECT tableoid::regclass, id, n, v FROM part ORDER BY n;
-DROP TABLE part;
+-- Protected first, and then attached to a table that is not: that one cannot be protected as well,
+-- since fence_unprotect of it would take the triggers of both.
+CREATE TABLE inner_part(id text NOT NULL, n int NOT NULL, v int) PARTITION BY RANGE (n);
+CREATE TABLE inner_leaf PARTITION OF inner_part FOR VALUES FROM (0) TO (10);
+SELECT fence_protect('inner_part', 'pp', '["id"]');
+CREATE TABLE outer_part(id text NOT NULL, n int NOT NULL, v int) PARTITION BY RANGE (n);
+ALTER TABLE outer_part ATTACH PARTITION inner_part FOR VALUES FROM (0) TO (10);
+\set VERBOSITY terse
+SELECT fence_protect('outer_part', 'pp', '["id"]');
+\set VERBOSITY sqlstate
+INSERT INTO outer_part VALUES ('a', 1, 1);
+INSERT INTO inner_leaf VALUES ('a', 1, 1);
+BEGIN;
+SELECT fence_assert('pp', 'a', 1, :'w1');
+INSERT INTO outer_part VALUES ('a', 1, 1);
+COMMIT;
+SELECT fence_unprotect('inner_part');
+SELECT fence_protect('outer_part', 'pp', '["id"]');
+DELETE FROM outer_part;
+DELETE FROM inner_leaf;
+-- Its protection goes for all of them.
+SELECT fence_unprotect('outer_part');
+DELETE FROM inner_leaf;
+SELECT count(*) FROM pg_trigger WHERE tgrelid IN ('outer_part'::regclass, 'inner_part'::regclass, 'inner_leaf'::regclass);
+
+DROP TABLE part, outer_part;
+SELECT count(fence_unprotect(relation::oid)) FROM fence_protected WHERE namespace = 'pp';

@@ -226,6 +226,21 @@ SELECT * FROM child_null;
 SELECT * FROM child_default;
 ROLLBACK;
 
+-- The key itself follows a foreign key: a row moves to another key.
+CREATE TABLE child_key(id text PRIMARY KEY REFERENCES parent ON UPDATE CASCADE ON DELETE CASCADE);
+INSERT INTO parent VALUES ('a');
+INSERT INTO child_key VALUES ('a');
+SELECT fence_protect('child_key', 'pw', '["id"]');
+BEGIN;
+SELECT fence_assert('pw', 'a', 1, :'w1');
+SAVEPOINT s;
+UPDATE parent SET id = 'c' WHERE id = 'a';
+ROLLBACK TO s;
+SELECT fence_assert('pw', 'c', 1, :'w1');
+UPDATE parent SET id = 'c' WHERE id = 'a';
+SELECT id FROM child_key;
+ROLLBACK;
+
 -- P19: an updatable view whose owner may write, and one with an INSTEAD trigger.
 CREATE ROLE pw_owner;
 ALTER TABLE job OWNER TO pw_owner;
@@ -282,7 +297,7 @@ ROLLBACK;
 SELECT * FROM job ORDER BY id;
 
 \set VERBOSITY terse
-DROP TABLE job, parent, child, child_null, child_default, to_rewrite CASCADE;
+DROP TABLE job, parent, child, child_key, child_null, child_default, to_rewrite CASCADE;
 DROP EXTENSION postgres_fdw CASCADE;
 DROP FUNCTION sql_write, pl_write, pl_loop, write_through;
 DROP ROLE pw_app, pw_owner;
