@@ -92,6 +92,29 @@ def test_imported_snapshot_makes_no_stale_assertion_good(scene, level):  # P4
     assert rows(scene) == [(1, "old")]
 
 
+# ---- pipelines -------------------------------------------------------------------------
+
+def test_pipeline_asserts_inside_BEGIN_only(scene):
+    """Without one nobody can tell at the assertion that anything follows; nothing of it is kept."""
+    scene.claim(1)
+    write(scene, 1, "old")
+    sender = scene.connect()
+
+    def send(*statements):
+        with sender.pipeline():
+            for statement in statements:
+                sender.execute(statement)
+
+    assert Background(send, assert_sql(scene, 1), update_sql(scene, "outside")).get() == "ZF012"
+    assert rows(scene) == [(1, "old")]
+    send("BEGIN", assert_sql(scene, 1), update_sql(scene, "inside"), "COMMIT")
+    assert rows(scene) == [(1, "inside")]
+    scene.claim(2)
+    late = ["BEGIN", assert_sql(scene, 1), update_sql(scene, "late"), "COMMIT"]
+    assert Background(send, *late).get() == "ZF001"
+    assert rows(scene) == [(1, "inside")]
+
+
 # ---- savepoints ------------------------------------------------------------------------
 
 class Savepoints:

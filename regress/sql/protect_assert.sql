@@ -134,6 +134,12 @@ COMMIT;
 BEGIN READ ONLY;
 SELECT assert('mine');
 ROLLBACK;
+-- M23: of Fence's own tables nothing is locked that could make somebody else fail with 40001.
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT assert('mine');
+UPDATE job SET v = v WHERE id = 'mine';
+SELECT DISTINCT relation::regclass FROM pg_locks WHERE mode = 'SIReadLock' AND pid = pg_backend_pid() AND relation::regclass::text !~ '^job';
+ROLLBACK;
 
 -- P5: a savepoint takes its assertions along, and only those.
 BEGIN;
