@@ -53,6 +53,10 @@ TRUNCATE part;
 TRUNCATE part_1;
 TRUNCATE part_2;
 TRUNCATE part_2a;
+TRUNCATE part_3;
+TRUNCATE part_4;
+TRUNCATE part_2b;
+TRUNCATE part_5a;
 -- Across partitions.
 UPDATE part SET n = 15 WHERE id = 'a' AND n = 1;
 BEGIN;
@@ -94,6 +98,7 @@ ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (0) TO (10);
 SELECT fence_unprotect('part_1');
 ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (0) TO (10);
 DELETE FROM part_1;
+TRUNCATE part_1;
 SELECT tableoid::regclass, id, n, v FROM part ORDER BY n;
 -- Protected first, and then attached to a table that is not: that one cannot be protected as well,
 -- since fence_unprotect of it would take the triggers of both.
