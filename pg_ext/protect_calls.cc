@@ -114,15 +114,15 @@ FENCE_FUNCTION(fence_pg_protect) {
   check_owns(table);
   const List* tree = lock_tree(table);
   check_owns(table);  // it may have been given away while the lock was waited for
+  Protection before;
+  read_protection(table, &before);
+  wanted.exists = before.exists;
+  wanted.row = before.row;
   Relation relation = relation_open(table, NoLock);
   check_can_protect(relation, tree, &wanted);
   relation_close(relation, NoLock);
   check_not_in_use(tree, "fence_protect");
   make_protection_triggers(tree);
-  Protection before;
-  read_protection(table, &before);
-  wanted.exists = before.exists;
-  wanted.row = before.row;
   write_protection(table, wanted);
   PG_RETURN_VOID();
 }

@@ -2,6 +2,7 @@
 
 #include "pg_ext/failure.h"
 #include "pg_ext/protected_table.h"
+#include "pg_ext/protection_triggers.h"
 #include "pg_ext/relations.h"
 
 extern "C" {
@@ -109,6 +110,11 @@ void check_can_protect(Relation table, const List* tree, Protection* protection)
     table_close(part, NoLock);
   }
   check_columns(table, protection);
+  // Of a table that is protected already, somebody has replaced Fence's own.
+  const char* trigger = protection->exists ? nullptr : find_foreign_trigger(tree);
+  if (trigger != nullptr) {
+    refuse(psprintf("it has a trigger %s of somebody else's", trigger));
+  }
 }
 
 }  // namespace fence

@@ -44,6 +44,7 @@ bool is_constraint(const TriggerShape& shape) { return TRIGGER_FOR_ROW(shape.typ
 // What a table has of that name. as_made: it does what it should whenever it fires.
 struct Found {
   Oid trigger = InvalidOid;
+  bool is_ours = false;
   bool as_made = false;
   bool always = false;
 };
@@ -56,8 +57,9 @@ Found find(Oid oid, const TriggerShape& shape) {
     const Trigger& one = triggers->triggers[i];
     if (strcmp(one.tgname, shape.name) == 0) {
       found.trigger = one.tgoid;
-      found.as_made = one.tgfoid == function_of(shape) && one.tgtype == shape.type &&
-                      one.tgqual == nullptr && one.tgnattr == 0 && !one.tgdeferrable &&
+      found.is_ours = one.tgfoid == function_of(shape);
+      found.as_made = found.is_ours && one.tgtype == shape.type && one.tgqual == nullptr &&
+                      one.tgnattr == 0 && !one.tgdeferrable &&
                       OidIsValid(one.tgconstraint) == is_constraint(shape);
       found.always = one.tgenabled == TRIGGER_FIRES_ALWAYS;
     }
@@ -165,6 +167,18 @@ void as_owner_of_fence(Work work) {
 List* lock_tree(Oid table) {
   LockRelationOid(table, AccessExclusiveLock);
   return find_all_inheritors(table, AccessExclusiveLock, nullptr);
+}
+
+const char* find_foreign_trigger(const List* tree) {
+  for (int i = 0; i < list_length(tree); ++i) {
+    for (const TriggerShape* shape : {&rows, &truncates}) {
+      const Found found = find(list_nth_oid(tree, i), *shape);
+      if (OidIsValid(found.trigger) && !found.is_ours) {
+        return shape->name;
+      }
+    }
+  }
+  return nullptr;
 }
 
 void make_protection_triggers(const List* tree) {

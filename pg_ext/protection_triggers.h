@@ -10,6 +10,9 @@ namespace fence {
 // transaction.
 List* lock_tree(Oid table);
 
+// The name of a trigger that somebody else has given one of Fence's names, or nullptr.
+const char* find_foreign_trigger(const List* tree);
+
 // Makes those that are missing or not as they should be, and puts the others back to ENABLE
 // ALWAYS. tree: from lock_tree.
 void make_protection_triggers(const List* tree);

@@ -379,6 +379,14 @@ SET ROLE pk_owner;
 SELECT fence.fence_unprotect('theirs');
 RESET ROLE;
 
+-- A trigger of the user's own that happens to have one of Fence's names is nobody's to drop.
+CREATE TABLE named(id text NOT NULL);
+CREATE TRIGGER fence_rows BEFORE INSERT ON named FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+SELECT fence_protect('named', 'pk', '["id"]');
+ALTER TRIGGER fence_rows ON named RENAME TO theirs;
+SELECT fence_protect('named', 'pk', '["id"]');
+SELECT tgname FROM pg_trigger WHERE tgrelid = 'named'::regclass ORDER BY tgname;
+DROP TABLE named;
 DROP SCHEMA elsewhere CASCADE;
 DROP TABLE typed, two, whole, odd, unlogged, parent, child, parts, far_parts, before, changed, toasted, theirs CASCADE;
 DROP FOREIGN DATA WRAPPER nothing CASCADE;
