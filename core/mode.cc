@@ -12,6 +12,12 @@ const Reason epoch_missing = {Code::configuration, "the epoch is NULL, and this 
 const Reason epoch_unwanted = {
     Code::configuration, "an epoch is given, and the namespace is in mode unfenced",
     "pass NULL as epoch, or set the mode to optional or required by fence_namespace_set"};
+const Reason owner_epoch_missing = {Code::configuration,
+                                    "the epoch is NULL, and this call needs one in every mode",
+                                    "pass the epoch of your claim"};
+const Reason no_owners = {Code::configuration,
+                          "the namespace is in mode unfenced, in which nobody owns a key",
+                          "set the mode to required or optional by fence_namespace_set first"};
 const Reason mode_changed = {Code::configuration,
                              "the mode of the namespace was changed while the transaction was open",
                              "do the transaction again, as the mode wants it now: with an epoch "
@@ -46,7 +52,10 @@ const Reason* judge_mode(Mode mode, bool epoch_given) noexcept {
 }
 
 const Reason* judge_owner_mode(Mode mode, bool epoch_given) noexcept {
-  return epoch_given ? judge_mode(mode, true) : &reasons::epoch_missing;
+  if (!epoch_given) {
+    return &reasons::owner_epoch_missing;
+  }
+  return mode == Mode::unfenced ? &reasons::no_owners : nullptr;
 }
 
 const Reason* judge_call_mode(ModeRule rule, Mode mode, bool epoch_given,

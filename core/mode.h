@@ -60,9 +60,11 @@ inline int64_t purge_cutoff(int64_t now, int64_t age) noexcept {
 }
 
 namespace reasons {
-extern const Reason epoch_missing;   // NULL where one is needed
-extern const Reason epoch_unwanted;  // given where the mode is unfenced
-extern const Reason mode_changed;    // while the transaction was open
+extern const Reason epoch_missing;        // NULL where one is needed
+extern const Reason epoch_unwanted;       // given where the mode is unfenced
+extern const Reason owner_epoch_missing;  // NULL in a call about ownership
+extern const Reason no_owners;            // such a call where the mode is unfenced
+extern const Reason mode_changed;         // while the transaction was open
 extern const Reason no_shard_space;
 }  // namespace reasons
 

@@ -129,7 +129,7 @@ std::string_view Arguments::payload(int argument, const Reason& fault) const {
   return bytes_of(datum(argument));
 }
 
-void Arguments::refuse_missing_epoch() const { refuse(reasons::epoch_missing); }
+void Arguments::refuse_missing_epoch() const { refuse(reasons::owner_epoch_missing); }
 
 void Arguments::refuse(const Reason& fault, int64_t number) const {
   raise_error(about(name_, fault, number));

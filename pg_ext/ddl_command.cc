@@ -4,41 +4,66 @@
 
 extern "C" {
 #include "nodes/parsenodes.h"
+#include "parser/parser.h"
 #include "tcop/deparse_utility.h"
+#include "tcop/tcopprot.h"
 }
 
 namespace fence {
 
 namespace {
 
-const char* kind_of(AlterTableType type) {
-  switch (type) {
-    case AT_AttachPartition:
-      return "attach";
-    case AT_DetachPartition:
-    case AT_DetachPartitionFinalize:
-      return "detach";
-    default:
-      return nullptr;
+// The name, without a schema, of the partition that a statement attaches to its table, or takes
+// out of it; NULL: none. Not of one that left before, CONCURRENTLY, and is only let go of now.
+Datum partition_of(FunctionCallInfo fcinfo, AlterTableType wanted) {
+  const auto* command = reinterpret_cast<const CollectedCommand*>(PG_GETARG_POINTER(0));
+  const List* parts = command->type == SCT_AlterTable ? command->d.alterTable.subcmds : NIL;
+  for (int i = 0; i < list_length(parts); ++i) {
+    const Node* part = static_cast<const CollectedATSubcmd*>(list_nth(parts, i))->parsetree;
+    if (!IsA(part, AlterTableCmd)) {
+      continue;
+    }
+    const auto* change = reinterpret_cast<const AlterTableCmd*>(part);
+    if (change->subtype == wanted) {
+      PG_RETURN_DATUM(text_datum(castNode(PartitionCmd, change->def)->name->relname));
+    }
   }
+  PG_RETURN_NULL();
+}
+
+// The statement that the client has sent, if that is one of ALTER TABLE and no more.
+const AlterTableStmt* parse_alter_table() {
+  const List* statements =
+      debug_query_string == nullptr ? NIL : raw_parser(debug_query_string, RAW_PARSE_DEFAULT);
+  const Node* only =
+      list_length(statements) == 1 ? linitial_node(RawStmt, statements)->stmt : nullptr;
+  return only != nullptr && IsA(only, AlterTableStmt)
+             ? reinterpret_cast<const AlterTableStmt*>(only)
+             : nullptr;
+}
+
+bool is_concurrent_detach(const AlterTableStmt* statement) {
+  const auto* command = linitial_node(AlterTableCmd, statement->cmds);
+  return command->subtype == AT_DetachPartition && castNode(PartitionCmd, command->def)->concurrent;
 }
 
 }  // namespace
 
-// attach or detach, where the statement is ALTER TABLE … ATTACH or DETACH PARTITION; else NULL.
-FENCE_FUNCTION(fence_pg_partition_change) {
-  const auto* command = reinterpret_cast<const CollectedCommand*>(PG_GETARG_POINTER(0));
-  const List* parts = command->type == SCT_AlterTable ? command->d.alterTable.subcmds : NIL;
-  for (int i = 0; i < list_length(parts); ++i) {
-    const auto* part = static_cast<const CollectedATSubcmd*>(list_nth(parts, i));
-    const char* kind = IsA(part->parsetree, AlterTableCmd)
-                           ? kind_of(reinterpret_cast<AlterTableCmd*>(part->parsetree)->subtype)
-                           : nullptr;
-    if (kind != nullptr) {
-      PG_RETURN_DATUM(text_datum(kind));
-    }
+// Of ALTER TABLE … ATTACH PARTITION.
+FENCE_FUNCTION(fence_pg_attached_partition) { return partition_of(fcinfo, AT_AttachPartition); }
+
+// Of ALTER TABLE … DETACH PARTITION.
+FENCE_FUNCTION(fence_pg_detached_partition) { return partition_of(fcinfo, AT_DetachPartition); }
+
+// The name, without a schema, of the table that the client's statement takes a partition out of
+// CONCURRENTLY; else NULL. That commits half-way, so it is too late once it is done. It stands
+// alone in its transaction, and no function can run it.
+FENCE_FUNCTION(fence_pg_detaching_concurrently) {
+  const AlterTableStmt* statement = parse_alter_table();
+  if (statement == nullptr || !is_concurrent_detach(statement)) {
+    PG_RETURN_NULL();
   }
-  PG_RETURN_NULL();
+  PG_RETURN_DATUM(text_datum(statement->relation->relname));
 }
 
 }  // namespace fence

@@ -126,7 +126,7 @@ const char* judge_key_column(const FormData_pg_attribute* column) {
     default:
       return "is not of type smallint, integer, bigint, text, varchar, uuid or boolean";
   }
-  return column->attnotnull ? nullptr : "is not NOT NULL";
+  return column->attnotnull ? nullptr : "may be NULL";
 }
 
 uint64_t protection_generation() { return settings_generation() + changes; }

@@ -72,8 +72,10 @@ EXTENSION = [
           "would pass for the original", "between"),
     Case("event_trigger_missing", "ALTER EXTENSION fence DROP EVENT TRIGGER fence_partitions; DROP EVENT TRIGGER fence_partitions;",
          [("error", "event trigger fence_partitions", "is missing: partitions that come later")]),
-    Case("event_trigger_missing", "DROP EVENT TRIGGER fence_guard_ddl; DROP EVENT TRIGGER fence_guard_rewrite;",
-         [("error", f"event trigger {name}", "is missing: DDL that it refuses passes") for name in ("fence_guard_ddl", "fence_guard_rewrite")],
+    Case("event_trigger_missing",
+         "DROP EVENT TRIGGER fence_guard_ddl; DROP EVENT TRIGGER fence_guard_detach; DROP EVENT TRIGGER fence_guard_rewrite;",
+         [("error", f"event trigger {name}", "is missing: DDL that it refuses passes")
+          for name in ("fence_guard_ddl", "fence_guard_detach", "fence_guard_rewrite")],
          setup="SELECT fence.fence_guard_ddl(true);", undo="SELECT fence.fence_guard_ddl(false);", name="guard"),
     Case("event_trigger_weak", "ALTER EVENT TRIGGER fence_guard_drop DISABLE;",
          [("error", "event trigger fence_guard_drop", "is not ENABLE ALWAYS")],

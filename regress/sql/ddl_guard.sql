@@ -63,6 +63,10 @@ TRUNCATE part_1, tree;
 ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
 ALTER TABLE part ATTACH PARTITION tree FOR VALUES FROM (20) TO (30);
 ALTER TABLE part DETACH PARTITION part_0;
+-- That one commits half-way: it is refused before.
+ALTER TABLE part DETACH PARTITION part_0 CONCURRENTLY;
+ALTER TABLE public . part /* DETACH */ DETACH PARTITION public.part_0 CONCURRENTLY;
+SELECT inhrelid::regclass AS pending FROM pg_inherits WHERE inhdetachpending;
 ALTER TABLE tree DETACH PARTITION tree_x;
 DROP TABLE tree_x;
 DROP TABLE tree;
@@ -102,6 +106,11 @@ CREATE INDEX ON job(v);
 CREATE TRIGGER theirs BEFORE UPDATE ON job FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
 ALTER TABLE job RENAME COLUMN v TO amount;
 ALTER TABLE other ALTER COLUMN v TYPE text USING 'x', DROP COLUMN id;
+CREATE TABLE free(a int) PARTITION BY LIST (a);
+CREATE TABLE free_1 PARTITION OF free FOR VALUES IN (1);
+ALTER TABLE free DETACH PARTITION free_1 CONCURRENTLY;
+ALTER TABLE free ATTACH PARTITION free_1 FOR VALUES IN (1);
+DROP TABLE free;
 CREATE TABLE unrelated(id int); ALTER TABLE unrelated SET UNLOGGED; DROP TABLE unrelated;
 RESET ROLE;
 SELECT id, amount, w FROM job;
@@ -113,6 +122,13 @@ ALTER TABLE job DISABLE TRIGGER ALL;
 ALTER TABLE job ENABLE TRIGGER ALL;
 SELECT * FROM triggers WHERE "on" = 'job'::regclass;
 ALTER TABLE part DETACH PARTITION part_1;
+-- What it left behind on it makes it no part of the table.
+SET ROLE guard_owner;
+INSERT INTO part_1 VALUES (12, 'unasserted');
+ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
+RESET ROLE;
+ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
+ALTER TABLE part DETACH PARTITION part_1 CONCURRENTLY;
 -- In replica mode, too.
 SET session_replication_role = replica;
 ALTER TABLE job RENAME TO job_away;

@@ -18,8 +18,6 @@ TEST_F(Check, answers_true_to_the_owner_and_raises_as_append_would) {
       {check("absent", 0, w1), append("absent", 0, w1, 3, "x"), "ZF003"},
       {check("k", 8, w1), append("k", 8, w1, 3, "x"), "ZF004"},
       {check("", 7, w1), append("", 7, w1, 3, "x"), "ZF010"},
-      {"SELECT fence_check('n', 'k', NULL, " + quoted(w1) + ")",
-       "SELECT fenced_append('n', 'k', NULL, " + quoted(w1) + ", 3, 'x')", "ZF012"},
   };
   for (const auto& c : cases) {
     expect_clean_refusal(db, c.check, c.code);
@@ -32,6 +30,17 @@ TEST_F(Check, answers_true_to_the_owner_and_raises_as_append_would) {
     }
     EXPECT_EQ(detail(db.exec(c.check), "already_stored"), "NULL") << "nothing was to be stored";
   }
+}
+
+TEST_F(Check, needs_an_epoch_in_every_mode) {
+  const std::string sql = "SELECT fence_check('n', 'k', NULL, " + quoted(w1) + ")";
+  for (const char* mode : {"required", "optional", "unfenced"}) {
+    ASSERT_OK(db, std::string("SELECT fence_namespace_set('n', '") + mode + "')");
+    expect_clean_refusal(db, sql, "ZF012");
+    EXPECT_NE(db.exec(sql).message.find("this call needs one in every mode"), std::string::npos);
+  }
+  EXPECT_REFUSED(db, check("k", 7, w1), "ZF012", plain_error);
+  EXPECT_NE(db.exec(check("k", 7, w1)).message.find("nobody owns a key"), std::string::npos);
 }
 
 TEST_F(Check, refused_in_a_transaction_dooms_nothing) {

@@ -39,9 +39,9 @@ TEST(Mode, says_which_writes_state_an_epoch) {
 TEST(Mode, lets_calls_about_ownership_through_with_an_epoch_only) {
   EXPECT_EQ(judge_owner_mode(Mode::required, true), nullptr);
   EXPECT_EQ(judge_owner_mode(Mode::optional, true), nullptr);
-  EXPECT_EQ(judge_owner_mode(Mode::unfenced, true), &reasons::epoch_unwanted);
+  EXPECT_EQ(judge_owner_mode(Mode::unfenced, true), &reasons::no_owners);
   for (const Mode mode : {Mode::required, Mode::unfenced, Mode::optional}) {
-    EXPECT_EQ(judge_owner_mode(mode, false), &reasons::epoch_missing);
+    EXPECT_EQ(judge_owner_mode(mode, false), &reasons::owner_epoch_missing);
   }
 }
 

@@ -223,6 +223,11 @@ const Saying argument_sayings[] = {
     {&reasons::epoch_missing, "ZF012 configuration", "the epoch is NULL, and this call needs one",
      "pass the epoch of your claim; writes without one need a namespace in mode unfenced or "
      "optional"},
+    {&reasons::owner_epoch_missing, "ZF012 configuration",
+     "the epoch is NULL, and this call needs one in every mode", "pass the epoch of your claim"},
+    {&reasons::no_owners, "ZF012 configuration",
+     "the namespace is in mode unfenced, in which nobody owns a key",
+     "set the mode to required or optional by fence_namespace_set first"},
 };
 
 const Saying key_sayings[] = {

@@ -1,10 +1,10 @@
 -- An event trigger that is always there: it gives partitions that come later their guard against
 -- TRUNCATE, which the server does not clone.
 
-CREATE FUNCTION fence_internal.partition_change(command pg_ddl_command) RETURNS text
-LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_partition_change';
-COMMENT ON FUNCTION fence_internal.partition_change(pg_ddl_command) IS
-'attach or detach, where the command is ALTER TABLE ... ATTACH or DETACH PARTITION';
+CREATE FUNCTION fence_internal.attached_partition(command pg_ddl_command) RETURNS text
+LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_attached_partition';
+COMMENT ON FUNCTION fence_internal.attached_partition(pg_ddl_command) IS
+'The name, without a schema, of the partition that the command attaches, or NULL';
 
 -- With the rights of Fence's owner, like all of them: who makes a partition may not read the
 -- registry.
@@ -42,7 +42,7 @@ BEGIN
     JOIN fence_internal.protected AS p ON p.relation = up.relid
     WHERE d.classid = 'pg_class'::regclass
   LOOP
-    IF made.command_tag = 'CREATE TABLE' OR fence_internal.partition_change(made.command) = 'attach' THEN
+    IF made.command_tag = 'CREATE TABLE' OR fence_internal.attached_partition(made.command) IS NOT NULL THEN
       PERFORM fence_internal.complete_partitions(made.protected);
     END IF;
   END LOOP;

@@ -21,9 +21,9 @@ DECLARE
   message text := format('guard_broken: the statement weakens the protection of a table: %s', problem);
 BEGIN
   IF (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = actor) THEN
-    RAISE WARNING '%', message USING ERRCODE = 'ZF020', HINT = 'fence_doctor shows what to do about it';
+    RAISE WARNING '%', message USING ERRCODE = 'ZF020', HINT = 'fence_doctor names what is left to be mended';
   ELSE
-    PERFORM fence_internal.raise_error('ZF020', message, 'call fence_unprotect for the table first, or have a superuser do it');
+    PERFORM fence_internal.raise_error('ZF020', message, 'in one transaction: fence_unprotect, the change, fence_protect again; or have a superuser do it');
   END IF;
 END
 $$;
@@ -56,17 +56,18 @@ END
 $$;
 COMMENT ON FUNCTION fence_internal.restore_always(oid) IS 'Puts the triggers of a protected table that are enabled back to ALWAYS';
 
-CREATE FUNCTION fence_internal.check_attached(protected oid) RETURNS void
+-- The statement has named the partition; its schema is the caller's business, so all of that name
+-- are looked at.
+CREATE FUNCTION fence_internal.check_attached(parent oid, name text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   part regclass;
   filled boolean;
 BEGIN
-  -- Those that have just come are not complete.
   FOR part IN
-    SELECT t.relid FROM pg_partition_tree(protected) AS t JOIN pg_class AS c ON c.oid = t.relid
-    WHERE c.relkind = 'r'
-      AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = t.relid AND g.tgname = 'fence_truncate')
+    SELECT t.relid FROM pg_inherits AS i JOIN pg_class AS attached ON attached.oid = i.inhrelid,
+    LATERAL pg_partition_tree(attached.oid) AS t JOIN pg_class AS c ON c.oid = t.relid
+    WHERE i.inhparent = parent AND attached.relname = name AND c.relkind = 'r'
   LOOP
     EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', part) INTO filled;
     IF filled THEN
@@ -75,7 +76,16 @@ BEGIN
   END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fence_internal.check_attached(oid) IS 'Refuses what was attached to a protected table and is not empty';
+COMMENT ON FUNCTION fence_internal.check_attached(oid, text) IS 'Refuses what was attached to a table and is not empty';
+
+CREATE FUNCTION fence_internal.detached_partition(command pg_ddl_command) RETURNS text
+LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detached_partition';
+COMMENT ON FUNCTION fence_internal.detached_partition(pg_ddl_command) IS
+'The name, without a schema, of the partition that the command takes out of its table, or NULL';
+CREATE FUNCTION fence_internal.detaching_concurrently() RETURNS text
+LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detaching_concurrently';
+COMMENT ON FUNCTION fence_internal.detaching_concurrently() IS
+'The name of the table out of which the client''s statement takes a partition CONCURRENTLY, or NULL';
 
 CREATE FUNCTION fence_internal.check_protection(protected oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -95,10 +105,11 @@ CREATE FUNCTION fence_internal.guard_ddl() RETURNS event_trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   changed record;
-  change text;
+  attached text;
+  detached text;
 BEGIN
   FOR changed IN
-    SELECT d.command, d.command_tag, p.protected
+    SELECT d.command, d.command_tag, d.objid, p.protected
     FROM pg_event_trigger_ddl_commands() AS d
     CROSS JOIN LATERAL fence_internal.protected_by(CASE d.classid
       WHEN 'pg_class'::regclass THEN d.objid
@@ -106,24 +117,46 @@ BEGIN
       WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.oid = d.objid)
     END) AS p(protected)
   LOOP
-    change := NULL;
     IF changed.command_tag = 'ALTER TABLE' THEN
       BEGIN
-        change := fence_internal.partition_change(changed.command);
+        attached := fence_internal.attached_partition(changed.command);
+        detached := fence_internal.detached_partition(changed.command);
       EXCEPTION WHEN OTHERS THEN
         PERFORM fence_internal.refuse_ddl('the library of Fence cannot be used, so nobody can tell');
       END;
-    END IF;
-    IF change = 'detach' THEN
-      PERFORM fence_internal.refuse_ddl(format('a partition leaves %s, and its rows the protection', changed.protected::regclass));
-    ELSIF change = 'attach' THEN
-      PERFORM fence_internal.check_attached(changed.protected);
+      IF detached IS NOT NULL THEN
+        PERFORM fence_internal.refuse_ddl(format('%I leaves %s, and its rows the protection', detached, changed.protected::regclass));
+      ELSIF attached IS NOT NULL THEN
+        PERFORM fence_internal.check_attached(changed.objid, attached);
+      END IF;
     END IF;
     PERFORM fence_internal.check_protection(changed.protected);
   END LOOP;
 END
 $$;
 COMMENT ON FUNCTION fence_internal.guard_ddl() IS 'Event trigger of fence_guard_ddl: after statements that change tables';
+
+-- DETACH PARTITION ... CONCURRENTLY commits half-way, and what comes then is too late. Before it,
+-- only the name of the table is known.
+CREATE FUNCTION fence_internal.guard_detach() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  name text;
+BEGIN
+  BEGIN
+    name := fence_internal.detaching_concurrently();
+  EXCEPTION WHEN OTHERS THEN
+    RETURN;  -- without the library the half that comes afterwards is refused
+  END;
+  IF EXISTS (
+    SELECT FROM fence_internal.protected AS p, LATERAL pg_partition_tree(p.relation) AS t
+    JOIN pg_class AS c ON c.oid = t.relid WHERE c.relname = name
+  ) THEN
+    PERFORM fence_internal.refuse_ddl(format('a partition leaves %I, and its rows the protection', name));
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION fence_internal.guard_detach() IS 'Event trigger of fence_guard_ddl: before ALTER TABLE';
 
 -- What is dropped is gone: a table is recognized by the trigger that went along with it.
 CREATE FUNCTION fence_internal.guard_drop() RETURNS event_trigger
@@ -172,6 +205,7 @@ BEGIN
     SELECT * FROM (VALUES
       ('fence_guard_ddl', 'ddl_command_end', 'guard_ddl', ' WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'','
         ' ''CREATE FOREIGN TABLE'', ''ALTER FOREIGN TABLE'', ''CREATE TRIGGER'', ''ALTER TRIGGER'', ''CREATE RULE'', ''ALTER RULE'')'),
+      ('fence_guard_detach', 'ddl_command_start', 'guard_detach', ' WHEN TAG IN (''ALTER TABLE'')'),
       ('fence_guard_drop', 'sql_drop', 'guard_drop', ''),
       ('fence_guard_rewrite', 'table_rewrite', 'guard_rewrite', '')
     ) AS g(name, event, function, condition)

@@ -23,7 +23,7 @@ WITH RECURSIVE tree(protected, part) AS (
   SELECT p.relation::oid, p.relation::oid FROM fence_internal.protected AS p
   UNION ALL
   SELECT t.protected, i.inhrelid
-  FROM tree AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent = t.part
+  FROM tree AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent = t.part AND NOT i.inhdetachpending
   JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid AND c.relispartition
 )
 SELECT t.protected, t.part, format('%I.%I', n.nspname, c.relname) AS name, c.relkind, c.relpersistence, c.relhastriggers,
@@ -72,6 +72,12 @@ BEGIN ATOMIC
   FROM fence_internal.protected_part AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent = t.part
   JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid AND NOT c.relispartition
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'f')
+  UNION ALL
+  SELECT t.protected, i.inhrelid, 'detach_pending', format('table %I.%I', n.nspname, c.relname), t.name,
+    format('ALTER TABLE %s DETACH PARTITION %I.%I FINALIZE; DROP TRIGGER fence_truncate ON %2$I.%3$I', t.name, n.nspname, c.relname)
+  FROM fence_internal.protected_part AS t JOIN pg_catalog.pg_inherits AS i ON i.inhparent = t.part AND i.inhdetachpending
+  JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
+  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   UNION ALL
   SELECT t.protected, t.part, CASE c.relkind WHEN 'p' THEN 'attached' ELSE 'parent' END, format('table %s', t.name), format('%I.%I', n.nspname, c.relname),
     CASE c.relkind WHEN 'p' THEN format('ALTER TABLE %I.%I DETACH PARTITION %s', n.nspname, c.relname, t.name)
@@ -155,6 +161,7 @@ BEGIN ATOMIC
     FROM pg_catalog.pg_trigger AS g JOIN pg_catalog.pg_class AS c ON c.oid = g.tgrelid JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
     WHERE g.tgfoid IN ('fence_internal.check_row()'::regprocedure, 'fence_internal.refuse_truncate()'::regprocedure) AND g.tgparentid = 0
       AND NOT EXISTS (SELECT FROM fence_internal.protected_part AS t WHERE t.part = g.tgrelid)
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid = g.tgrelid AND i.inhdetachpending)
     GROUP BY g.tgrelid, n.nspname, c.relname
   ) AS s;
 END;

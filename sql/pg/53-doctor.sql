@@ -43,15 +43,15 @@ BEGIN ATOMIC
     ' ALTER EXTENSION fence ADD EVENT TRIGGER fence_partitions'
   WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS t WHERE t.evtname = 'fence_partitions')
   UNION ALL
-  -- Those of fence_guard_ddl are three or none.
+  -- Those of fence_guard_ddl are all or none.
   SELECT 'event_trigger_missing', format('event trigger %s', g.name), 'DDL that it refuses passes', 'SELECT fence.fence_guard_ddl(true)'
-  FROM (VALUES ('fence_guard_ddl'), ('fence_guard_drop'), ('fence_guard_rewrite')) AS g(name)
+  FROM (VALUES ('fence_guard_ddl'), ('fence_guard_detach'), ('fence_guard_drop'), ('fence_guard_rewrite')) AS g(name)
   WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS t WHERE t.evtname = g.name)
-    AND EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS t WHERE t.evtname IN ('fence_guard_ddl', 'fence_guard_drop', 'fence_guard_rewrite'))
+    AND EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS t WHERE t.evtname IN ('fence_guard_ddl', 'fence_guard_detach', 'fence_guard_drop', 'fence_guard_rewrite'))
   UNION ALL
   SELECT 'event_trigger_weak', format('event trigger %s', t.evtname), NULL, format('ALTER EVENT TRIGGER %I ENABLE ALWAYS', t.evtname)
   FROM pg_catalog.pg_event_trigger AS t
-  WHERE t.evtname IN ('fence_partitions', 'fence_guard_ddl', 'fence_guard_drop', 'fence_guard_rewrite') AND t.evtenabled <> 'A'
+  WHERE t.evtname IN ('fence_partitions', 'fence_guard_ddl', 'fence_guard_detach', 'fence_guard_drop', 'fence_guard_rewrite') AND t.evtenabled <> 'A'
   UNION ALL
   SELECT 'other_owner', format('%s %s', i.type, i.identity), quote_ident(pg_get_userbyid(o.owner)),
     format('ALTER %s %s OWNER TO %I', i.type, i.identity, pg_get_userbyid(e.extowner))
