@@ -11,6 +11,12 @@ CREATE TABLE part(a int NOT NULL, b text NOT NULL) PARTITION BY RANGE (a);
 CREATE TABLE part_0 PARTITION OF part FOR VALUES FROM (0) TO (10);
 CREATE TABLE other(id bigint NOT NULL, v int);
 RESET ROLE;
+CREATE SCHEMA guard_schema AUTHORIZATION guard_owner;
+DO $$BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO guard_owner', current_database()); END$$;
+SET ROLE guard_owner;
+CREATE TABLE guard_schema.lead(v int);
+RESET ROLE;
+SELECT fence.fence_protect('guard_schema.lead', 'guard', key => 'leader');
 SELECT fence.fence_protect('job', 'guard', '["id"]');
 SELECT fence.fence_protect('part', 'guard', '["a", "b"]');
 SELECT fence.oplog_metadata_upsert('guard', '1', 1, :'w1');
@@ -83,6 +89,14 @@ CREATE RULE also AS ON UPDATE TO job DO ALSO NOTIFY job;
 ALTER TABLE job RENAME TO job_away;
 ALTER TABLE job SET SCHEMA pg_temp;
 ALTER TABLE job RENAME COLUMN id TO number;
+-- By other words for the same, which make another tag of the statement.
+ALTER INDEX job RENAME TO job_away;
+ALTER VIEW job RENAME COLUMN id TO number;
+ALTER MATERIALIZED VIEW job RENAME COLUMN id TO number;
+ALTER FOREIGN TABLE job RENAME COLUMN id TO number;
+ALTER TYPE job RENAME ATTRIBUTE id TO number;
+ALTER SCHEMA guard_schema RENAME TO guard_away;
+CREATE SCHEMA guard_new CREATE TABLE child() INHERITS (public.job);
 -- Rows that change with no trigger being asked.
 ALTER TABLE job ALTER COLUMN v TYPE bigint USING v + 1;
 ALTER TABLE job ALTER COLUMN id TYPE text USING 'x';
@@ -103,6 +117,10 @@ END$$;
 ALTER TABLE job ADD COLUMN w int DEFAULT 3, ADD COLUMN at timestamptz DEFAULT clock_timestamp();
 ALTER TABLE job ALTER COLUMN v SET DEFAULT 0, ADD CHECK (v < 100);
 CREATE INDEX ON job(v);
+ALTER INDEX job_v_idx RENAME TO job_v;
+ALTER SCHEMA guard_schema OWNER TO CURRENT_USER;
+CREATE SCHEMA guard_new CREATE TABLE part_4 PARTITION OF public.part FOR VALUES FROM (40) TO (50);
+SELECT tgname, tgenabled FROM pg_trigger WHERE tgrelid = 'guard_new.part_4'::regclass ORDER BY 1;
 CREATE TRIGGER theirs BEFORE UPDATE ON job FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
 ALTER TABLE job RENAME COLUMN v TO amount;
 ALTER TABLE other ALTER COLUMN v TYPE text USING 'x', DROP COLUMN id;
@@ -129,6 +147,11 @@ ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
 RESET ROLE;
 ALTER TABLE part ATTACH PARTITION part_1 FOR VALUES FROM (10) TO (20);
 ALTER TABLE part DETACH PARTITION part_1 CONCURRENTLY;
+-- However many partitions a column is dropped from, they are looked at once, and once more at the end.
+ALTER TABLE part ADD COLUMN extra int;
+ALTER TABLE part_0 DISABLE TRIGGER fence_rows;
+ALTER TABLE part DROP COLUMN extra;
+SELECT fence.fence_protect('part', 'guard', '["a", "b"]');
 -- In replica mode, too.
 SET session_replication_role = replica;
 ALTER TABLE job RENAME TO job_away;
@@ -155,10 +178,12 @@ SELECT fence.fence_guard_ddl(true);
 RESET ROLE;
 \set VERBOSITY default
 SELECT fence.fence_guard_ddl(NULL);
+SELECT fence_internal.attached_partition(NULL) IS NULL AND fence_internal.detached_partition(NULL) IS NULL AS by_hand, fence_internal.detaching_concurrently() IS NULL AS other;
 \set VERBOSITY terse
 SELECT fence.fence_guard_ddl(true);
 SET client_min_messages = error;
-DROP TABLE part, part_0, part_1, other;
+DROP TABLE part, part_0, part_1, other, guard_schema.lead;
+DROP SCHEMA guard_schema, guard_new;
 DROP VIEW guards, triggers;
 DROP FUNCTION swallow;
 SELECT fence.fence_unprotect(relation) FROM fence_internal.protected WHERE namespace = 'guard';

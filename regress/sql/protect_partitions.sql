@@ -26,6 +26,7 @@ ALTER TABLE part ATTACH PARTITION part_4 FOR VALUES FROM (30) TO (40);
 CREATE TABLE part_2b PARTITION OF part_2 FOR VALUES IN ('b', 'c');
 CREATE TABLE part_5 PARTITION OF part DEFAULT PARTITION BY HASH (id);
 CREATE TABLE part_5a PARTITION OF part_5 FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE SCHEMA pp CREATE TABLE part_6 PARTITION OF public.part FOR VALUES FROM (40) TO (50);
 INSERT INTO part VALUES ('a', 3, 1);
 INSERT INTO part VALUES ('a', 13, 1);
 INSERT INTO part VALUES ('a', 33, 1);
@@ -57,6 +58,7 @@ TRUNCATE part_3;
 TRUNCATE part_4;
 TRUNCATE part_2b;
 TRUNCATE part_5a;
+TRUNCATE pp.part_6;
 -- Across partitions.
 UPDATE part SET n = 15 WHERE id = 'a' AND n = 1;
 BEGIN;
@@ -127,3 +129,4 @@ SELECT count(*) FROM pg_trigger WHERE tgrelid IN ('outer_part'::regclass, 'inner
 
 DROP TABLE part, outer_part;
 SELECT count(fence_unprotect(relation::oid)) FROM fence_protected WHERE namespace = 'pp';
+DROP SCHEMA pp;

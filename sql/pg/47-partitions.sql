@@ -2,7 +2,7 @@
 -- TRUNCATE, which the server does not clone.
 
 CREATE FUNCTION fence_internal.attached_partition(command pg_ddl_command) RETURNS text
-LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_attached_partition';
+STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_attached_partition';
 COMMENT ON FUNCTION fence_internal.attached_partition(pg_ddl_command) IS
 'The name, without a schema, of the partition that the command attaches, or NULL';
 
@@ -52,7 +52,7 @@ END
 $$;
 COMMENT ON FUNCTION fence_internal.guard_partitions() IS
 'Event trigger: new partitions of protected tables refuse TRUNCATE, too';
-CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE')
+CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE SCHEMA')
 EXECUTE FUNCTION fence_internal.guard_partitions();
 ALTER EVENT TRIGGER fence_partitions ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER fence_partitions IS 'New partitions of protected tables refuse TRUNCATE, too';

@@ -39,6 +39,13 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fence_internal.protected_by(oid) IS 'The protected tables that a table is, is a partition of, or inherits from';
 
+CREATE FUNCTION fence_internal.protected_in(schema oid) RETURNS SETOF oid STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT p.relation::oid FROM fence_internal.protected AS p JOIN pg_catalog.pg_class AS c ON c.oid = p.relation
+  WHERE c.relnamespace = $1;
+END;
+COMMENT ON FUNCTION fence_internal.protected_in(oid) IS 'The protected tables in a schema';
+
 -- ENABLE TRIGGER ALL, as pg_restore --disable-triggers ends, leaves them at less than ALWAYS.
 CREATE FUNCTION fence_internal.restore_always(protected oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -79,7 +86,7 @@ $$;
 COMMENT ON FUNCTION fence_internal.check_attached(oid, text) IS 'Refuses what was attached to a table and is not empty';
 
 CREATE FUNCTION fence_internal.detached_partition(command pg_ddl_command) RETURNS text
-LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detached_partition';
+STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detached_partition';
 COMMENT ON FUNCTION fence_internal.detached_partition(pg_ddl_command) IS
 'The name, without a schema, of the partition that the command takes out of its table, or NULL';
 CREATE FUNCTION fence_internal.detaching_concurrently() RETURNS text
@@ -111,11 +118,14 @@ BEGIN
   FOR changed IN
     SELECT d.command, d.command_tag, d.objid, p.protected
     FROM pg_event_trigger_ddl_commands() AS d
-    CROSS JOIN LATERAL fence_internal.protected_by(CASE d.classid
-      WHEN 'pg_class'::regclass THEN d.objid
-      WHEN 'pg_rewrite'::regclass THEN (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid)
-      WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.oid = d.objid)
-    END) AS p(protected)
+    CROSS JOIN LATERAL (
+      SELECT fence_internal.protected_by(CASE d.classid
+        WHEN 'pg_class'::regclass THEN d.objid
+        WHEN 'pg_rewrite'::regclass THEN (SELECT w.ev_class FROM pg_rewrite AS w WHERE w.oid = d.objid)
+        WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.oid = d.objid)
+      END)
+      UNION ALL SELECT fence_internal.protected_in(d.objid) WHERE d.classid = 'pg_namespace'::regclass
+    ) AS p(protected)
   LOOP
     IF changed.command_tag = 'ALTER TABLE' THEN
       BEGIN
@@ -158,11 +168,14 @@ END
 $$;
 COMMENT ON FUNCTION fence_internal.guard_detach() IS 'Event trigger of fence_guard_ddl: before ALTER TABLE';
 
--- What is dropped is gone: a table is recognized by the trigger that went along with it.
+-- What is dropped is gone: a table is recognized by the trigger that went along with it. Of a
+-- partitioned one each column and trigger goes once a partition; it is looked at once.
 CREATE FUNCTION fence_internal.guard_drop() RETURNS event_trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   dropped record;
+  touched oid[] := '{}';
+  protected oid;
 BEGIN
   FOR dropped IN
     SELECT DISTINCT format('%I.%I', d.address_names[1], d.address_names[2]) AS name,
@@ -171,11 +184,13 @@ BEGIN
     WHERE d.object_type IN ('trigger', 'table column') AND NOT d.is_temporary
   LOOP
     IF to_regclass(dropped.name) IS NOT NULL THEN
-      PERFORM fence_internal.check_protection(p.protected)
-      FROM fence_internal.protected_by(to_regclass(dropped.name)) AS p(protected);
+      touched := touched || ARRAY(SELECT fence_internal.protected_by(to_regclass(dropped.name)));
     ELSIF dropped.is_guard THEN
       PERFORM fence_internal.refuse_ddl(format('%s goes with all of its rows', dropped.name));
     END IF;
+  END LOOP;
+  FOR protected IN SELECT DISTINCT unnest(touched) LOOP
+    PERFORM fence_internal.check_protection(protected);
   END LOOP;
 END
 $$;
@@ -203,8 +218,10 @@ BEGIN
   END IF;
   FOR guard IN
     SELECT * FROM (VALUES
-      ('fence_guard_ddl', 'ddl_command_end', 'guard_ddl', ' WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'','
-        ' ''CREATE FOREIGN TABLE'', ''ALTER FOREIGN TABLE'', ''CREATE TRIGGER'', ''ALTER TRIGGER'', ''CREATE RULE'', ''ALTER RULE'')'),
+      -- RENAME takes a table for an index, and RENAME COLUMN and ATTRIBUTE take it for anything.
+      ('fence_guard_ddl', 'ddl_command_end', 'guard_ddl', ' WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'', ''CREATE SCHEMA'','
+        ' ''ALTER SCHEMA'', ''CREATE FOREIGN TABLE'', ''ALTER FOREIGN TABLE'', ''ALTER INDEX'', ''ALTER VIEW'', ''ALTER MATERIALIZED VIEW'','
+        ' ''ALTER TYPE'', ''CREATE TRIGGER'', ''ALTER TRIGGER'', ''CREATE RULE'', ''ALTER RULE'')'),
       ('fence_guard_detach', 'ddl_command_start', 'guard_detach', ' WHEN TAG IN (''ALTER TABLE'')'),
       ('fence_guard_drop', 'sql_drop', 'guard_drop', ''),
       ('fence_guard_rewrite', 'table_rewrite', 'guard_rewrite', '')

@@ -38,7 +38,7 @@ BEGIN ATOMIC
   ) AS f
   UNION ALL
   SELECT 'event_trigger_missing', 'event trigger fence_partitions', 'partitions that come later do not refuse TRUNCATE',
-    'CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'')'
+    'CREATE EVENT TRIGGER fence_partitions ON ddl_command_end WHEN TAG IN (''CREATE TABLE'', ''ALTER TABLE'', ''CREATE SCHEMA'')'
     ' EXECUTE FUNCTION fence_internal.guard_partitions(); ALTER EVENT TRIGGER fence_partitions ENABLE ALWAYS;'
     ' ALTER EXTENSION fence ADD EVENT TRIGGER fence_partitions'
   WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS t WHERE t.evtname = 'fence_partitions')
