@@ -16,8 +16,9 @@ from psycopg.types.json import Jsonb
 
 # One epoch for all accounts of the actor: one assertion then names them all.
 NEXT_EPOCH = """
-    SELECT 1 + greatest(0, max(epoch)) FROM fence.oplog_status
-    WHERE namespace = 'accounts' AND key = ANY(%s)"""
+    SELECT 1 + greatest(0,
+        (SELECT max(epoch) FROM fence.oplog_status WHERE namespace = 'accounts' AND key = ANY(%s)),
+        (SELECT floor FROM fence.fence_namespaces WHERE namespace = 'accounts'))"""
 LOAD = "SELECT id, balance FROM account WHERE id = ANY(%s)"
 REQUESTS = """
     SELECT id, sender, receiver, amount FROM request AS r WHERE sender = ANY(%s)
@@ -123,4 +124,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass

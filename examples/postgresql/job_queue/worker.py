@@ -40,8 +40,8 @@ ASSERT = "SELECT fence.fence_assert(%s, %s, %s, %s)"
 
 PAUSE = 0.1  # seconds between two looks at an empty queue
 
-# Somebody else owns the job. Other refusals are mistakes of the program or of its set-up.
-LOST = {"ZF001", "ZF002", "ZF003", "ZF004", "ZF009"}
+# Somebody else owns the job, or the database is a copy (ZF007). Other refusals are mistakes of the program or of its set-up.
+LOST = {"ZF001", "ZF002", "ZF003", "ZF004", "ZF007", "ZF009"}
 RETRIED = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected,
            psycopg.errors.LockNotAvailable)
 
@@ -156,4 +156,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass
