@@ -1,4 +1,5 @@
-// What event triggers need to know of a statement and SQL cannot tell.
+// What event triggers need of a statement, and after it, and SQL cannot tell or do.
+#include "pg_ext/protection_triggers.h"
 #include "pg_ext/relations.h"
 #include "pg_ext/server.h"
 
@@ -54,6 +55,12 @@ FENCE_FUNCTION(fence_pg_attached_partition) { return partition_of(fcinfo, AT_Att
 
 // Of ALTER TABLE … DETACH PARTITION.
 FENCE_FUNCTION(fence_pg_detached_partition) { return partition_of(fcinfo, AT_DetachPartition); }
+
+// (protected, restore)
+FENCE_FUNCTION(fence_pg_complete_triggers) {
+  complete_protection_triggers(PG_GETARG_OID(0), PG_GETARG_BOOL(1));
+  PG_RETURN_VOID();
+}
 
 // The name, without a schema, of the table that the client's statement takes a partition out of
 // CONCURRENTLY; else NULL. That commits half-way, so it is too late once it is done. It stands

@@ -72,7 +72,9 @@ void take_columns(Relation table, const Protection& protection, ProtectedTable* 
 
 void take_text(std::string_view text, char (&into)[longest_name], size_t* size) {
   *size = text.size() < sizeof into ? text.size() : sizeof into;
-  std::memcpy(into, text.data(), *size);
+  if (*size > 0) {  // no text has no bytes to point to
+    std::memcpy(into, text.data(), *size);
+  }
 }
 
 void look_up(Relation table, ProtectedTable* entry) {

@@ -12,6 +12,7 @@ extern "C" {
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 }
 
@@ -47,6 +48,7 @@ struct Found {
   bool is_ours = false;
   bool as_made = false;
   bool always = false;
+  bool disabled = false;
 };
 
 Found find(Oid oid, const TriggerShape& shape) {
@@ -62,6 +64,7 @@ Found find(Oid oid, const TriggerShape& shape) {
                       one.tgnattr == 0 && !one.tgdeferrable &&
                       OidIsValid(one.tgconstraint) == is_constraint(shape);
       found.always = one.tgenabled == TRIGGER_FIRES_ALWAYS;
+      found.disabled = one.tgenabled == TRIGGER_DISABLED;
     }
   }
   table_close(table, NoLock);
@@ -143,6 +146,26 @@ void make_truncate(Oid table) {
   }
 }
 
+bool is_less_than_always(const Found& found) {
+  return OidIsValid(found.trigger) && !found.always && !found.disabled;
+}
+
+void complete(Oid table, bool restore) {
+  if (get_rel_relkind(table) == RELKIND_FOREIGN_TABLE) {
+    return;
+  }
+  for (const TriggerShape* shape : {&rows, &truncates}) {
+    const Found found = find(table, *shape);
+    if (restore && is_less_than_always(found)) {
+      LockRelationOid(table, ShareRowExclusiveLock);
+      enable(table, *shape);
+    } else if (shape == &truncates && !OidIsValid(found.trigger)) {
+      LockRelationOid(table, ShareRowExclusiveLock);
+      create(table, *shape);
+    }
+  }
+}
+
 // The owner of Fence's tables.
 Oid fence_owner() {
   Relation registry = table_open(relations().protected_table.table, AccessShareLock);
@@ -200,6 +223,15 @@ int mend_protection_triggers(Oid table) {
     make_protection_triggers(lock_tree(table));
   }
   return weak;
+}
+
+void complete_protection_triggers(Oid table, bool restore) {
+  const List* tree = find_all_inheritors(table, AccessShareLock, nullptr);
+  as_owner_of_fence([&] {
+    for (int i = 0; i < list_length(tree); ++i) {
+      complete(list_nth_oid(tree, i), restore);
+    }
+  });
 }
 
 void drop_protection_triggers(const List* tree) {

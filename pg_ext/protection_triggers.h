@@ -21,6 +21,11 @@ void drop_protection_triggers(const List* tree);
 // Makes them where they are not right, and locks the table only then. Returns how many were not.
 int mend_protection_triggers(Oid table);
 
+// Makes the one against TRUNCATE where a partition has none, since the server does not clone it,
+// and, if restore, puts back to ENABLE ALWAYS what is enabled less. By no statement: an event
+// trigger that calls this is not called for it again.
+void complete_protection_triggers(Oid table, bool restore);
+
 }  // namespace fence
 
 #endif

@@ -190,6 +190,7 @@ def test_standby_that_nobody_waits_for():
             doctor.run_sql(server, row[3])
             assert doctor.doctor(server) == []
             doctor.run_sql(server, doctor.WORLD + "DROP TRIGGER fence_rows ON shop.orders; ALTER TABLE fence_internal.entry DISABLE TRIGGER USER;")
+            server.sql("SELECT pg_logical_emit_message(true, '', '')")  # flushes what FAST has not
             standby.catch_up()
             found = doctor.doctor(server)
             assert len(found) == 3

@@ -72,7 +72,21 @@ ALTER TABLE part DETACH PARTITION part_0;
 -- That one commits half-way: it is refused before.
 ALTER TABLE part DETACH PARTITION part_0 CONCURRENTLY;
 ALTER TABLE public . part /* DETACH */ DETACH PARTITION public.part_0 CONCURRENTLY;
-SELECT inhrelid::regclass AS pending FROM pg_inherits WHERE inhdetachpending;
+CREATE SCHEMA guard_owner;
+CREATE TABLE guard_owner.home(a int NOT NULL) PARTITION BY LIST (a);
+CREATE TABLE guard_owner.home_1 PARTITION OF guard_owner.home FOR VALUES IN (1);
+RESET ROLE;
+SELECT fence.fence_protect('guard_owner.home', 'guard', '["a"]');
+SET ROLE guard_owner;
+SET search_path = "$user", public;
+ALTER TABLE home DETACH PARTITION home_1 CONCURRENTLY;
+RESET search_path;
+SELECT inhdetachpending FROM pg_inherits WHERE inhrelid IN ('part_0'::regclass, 'guard_owner.home_1'::regclass);
+RESET ROLE;
+SELECT fence.fence_unprotect('guard_owner.home');
+SET ROLE guard_owner;
+DROP TABLE guard_owner.home;
+DROP SCHEMA guard_owner;
 ALTER TABLE tree DETACH PARTITION tree_x;
 DROP TABLE tree_x;
 DROP TABLE tree;
@@ -82,6 +96,9 @@ TABLE triggers;
 CREATE TABLE child() INHERITS (job);
 ALTER TABLE other INHERIT job;
 ALTER TABLE job INHERIT other;
+-- What has a protected table for its partition could rename the columns of that.
+CREATE TABLE above(id bigint NOT NULL, v int) PARTITION BY LIST (v);
+ALTER TABLE above ATTACH PARTITION job FOR VALUES IN (10);
 -- P25.
 CREATE RULE nothing AS ON DELETE TO job DO INSTEAD NOTHING;
 CREATE RULE also AS ON UPDATE TO job DO ALSO NOTIFY job;
@@ -180,9 +197,31 @@ RESET ROLE;
 SELECT fence.fence_guard_ddl(NULL);
 SELECT fence_internal.attached_partition(NULL) IS NULL AND fence_internal.detached_partition(NULL) IS NULL AS by_hand, fence_internal.detaching_concurrently() IS NULL AS other;
 \set VERBOSITY terse
+-- Attached before, it is looked at all the same.
+SET ROLE guard_owner;
+CREATE TABLE late(id bigint NOT NULL, v int NOT NULL);
+ALTER TABLE above RENAME COLUMN id TO key;
+ALTER TABLE above RENAME COLUMN key TO id;
+RESET ROLE;
+SELECT fence.fence_protect('late', 'guard', '["id"]');
+ALTER TABLE above ATTACH PARTITION late FOR VALUES IN (10);
 SELECT fence.fence_guard_ddl(true);
+SET ROLE guard_owner;
+ALTER TABLE above RENAME COLUMN id TO number;
+ALTER TABLE above DETACH PARTITION late CONCURRENTLY;
+ALTER TABLE above RENAME COLUMN id TO number;
+-- Many partitions at once: each is completed by itself, one after the other.
+CREATE TABLE wide(a int NOT NULL, b text NOT NULL) PARTITION BY LIST (a);
+DO $$BEGIN
+  FOR i IN 201..350 LOOP EXECUTE format('CREATE TABLE wide_%s PARTITION OF wide FOR VALUES IN (%s)', i, i); END LOOP;
+END$$;
+ALTER TABLE part ATTACH PARTITION wide FOR VALUES FROM (201) TO (351);
+ALTER TABLE part ENABLE TRIGGER ALL;
+SELECT g.tgname, g.tgenabled, count(*) FROM pg_trigger AS g
+WHERE g.tgrelid IN (SELECT relid FROM pg_partition_tree('wide')) GROUP BY 1, 2 ORDER BY 1;
+RESET ROLE;
 SET client_min_messages = error;
-DROP TABLE part, part_0, part_1, other, guard_schema.lead;
+DROP TABLE part, part_0, part_1, other, guard_schema.lead, above, late;
 DROP SCHEMA guard_schema, guard_new;
 DROP VIEW guards, triggers;
 DROP FUNCTION swallow;

@@ -6,29 +6,15 @@ STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_attached_partition';
 COMMENT ON FUNCTION fence_internal.attached_partition(pg_ddl_command) IS
 'The name, without a schema, of the partition that the command attaches, or NULL';
 
+-- By statements the event triggers here would be called again for each of them, one inside the
+-- other.
+CREATE FUNCTION fence_internal.complete_triggers(protected oid, restore boolean) RETURNS void
+STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_complete_triggers';
+COMMENT ON FUNCTION fence_internal.complete_triggers(oid, boolean) IS
+'Gives each partition of a protected table that has none the trigger that refuses TRUNCATE. restore: and puts the triggers that are enabled back to ALWAYS';
+
 -- With the rights of Fence's owner, like all of them: who makes a partition may not read the
 -- registry.
-CREATE FUNCTION fence_internal.complete_partitions(protected oid) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  part regclass;
-BEGIN
-  FOR part IN
-    SELECT t.relid FROM pg_partition_tree(protected) AS t JOIN pg_class AS c ON c.oid = t.relid
-    WHERE c.relkind IN ('r', 'p')
-      AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = t.relid AND g.tgname = 'fence_truncate')
-  LOOP
-    -- Each statement here is DDL itself, upon which the guard may have come before the loop.
-    CONTINUE WHEN EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = part AND g.tgname = 'fence_truncate');
-    EXECUTE format('CREATE TRIGGER fence_truncate BEFORE TRUNCATE ON %s FOR EACH STATEMENT'
-      ' EXECUTE FUNCTION fence_internal.refuse_truncate()', part);
-    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER fence_truncate', part); -- layer: always_trigger
-  END LOOP;
-END
-$$;
-COMMENT ON FUNCTION fence_internal.complete_partitions(oid) IS
-'Gives each partition of a protected table that has none the trigger that refuses TRUNCATE';
-
 -- Only at what makes a partition: a restore makes the triggers of the others itself, after the
 -- tables.
 CREATE FUNCTION fence_internal.guard_partitions() RETURNS event_trigger
@@ -43,7 +29,7 @@ BEGIN
     WHERE d.classid = 'pg_class'::regclass
   LOOP
     IF made.command_tag = 'CREATE TABLE' OR fence_internal.attached_partition(made.command) IS NOT NULL THEN
-      PERFORM fence_internal.complete_partitions(made.protected);
+      PERFORM fence_internal.complete_triggers(made.protected, false);
     END IF;
   END LOOP;
 EXCEPTION WHEN undefined_file THEN

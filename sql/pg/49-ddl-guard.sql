@@ -30,14 +30,23 @@ $$;
 COMMENT ON FUNCTION fence_internal.refuse_ddl(text) IS
 'ZF020 for the statement that is at work; a warning where a superuser runs it';
 
--- The protected tables that a table belongs to: itself, as a partition, or as a plain child.
+CREATE FUNCTION fence_internal.protected_root(relation oid) RETURNS SETOF oid STABLE LANGUAGE sql
+BEGIN ATOMIC
+  SELECT p.relation::oid FROM fence_internal.protected AS p
+  WHERE p.relation = $1 OR p.relation IN (SELECT up.relid FROM pg_catalog.pg_partition_ancestors($1) AS up(relid));
+END;
+COMMENT ON FUNCTION fence_internal.protected_root(oid) IS 'The protected table that a table is or is a partition of';
+
+-- The protected tables that a table belongs to: itself, as a partition, or as a plain child; and
+-- those that are partitions of it, since what changes it changes them.
 CREATE FUNCTION fence_internal.protected_by(relation oid) RETURNS SETOF oid STABLE LANGUAGE sql
 BEGIN ATOMIC
   SELECT p.relation::oid FROM fence_internal.protected AS p
-  WHERE p.relation = $1 OR p.relation IN (SELECT up.relid FROM pg_catalog.pg_partition_ancestors($1) AS up(relid))
-    OR p.relation IN (SELECT i.inhparent FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid = $1);
+  WHERE p.relation IN (SELECT fence_internal.protected_root($1))
+    OR p.relation IN (SELECT i.inhparent FROM pg_catalog.pg_inherits AS i WHERE i.inhrelid = $1)
+    OR $1 IN (SELECT up.relid FROM pg_catalog.pg_partition_ancestors(p.relation) AS up(relid));
 END;
-COMMENT ON FUNCTION fence_internal.protected_by(oid) IS 'The protected tables that a table is, is a partition of, or inherits from';
+COMMENT ON FUNCTION fence_internal.protected_by(oid) IS 'The protected tables that a table is, is a partition of, inherits from, or has for partitions';
 
 CREATE FUNCTION fence_internal.protected_in(schema oid) RETURNS SETOF oid STABLE LANGUAGE sql
 BEGIN ATOMIC
@@ -45,23 +54,6 @@ BEGIN ATOMIC
   WHERE c.relnamespace = $1;
 END;
 COMMENT ON FUNCTION fence_internal.protected_in(oid) IS 'The protected tables in a schema';
-
--- ENABLE TRIGGER ALL, as pg_restore --disable-triggers ends, leaves them at less than ALWAYS.
-CREATE FUNCTION fence_internal.restore_always(protected oid) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  weak record;
-BEGIN
-  FOR weak IN
-    SELECT g.tgrelid::regclass AS part, g.tgname FROM pg_trigger AS g
-    WHERE g.tgname IN ('fence_rows', 'fence_truncate') AND g.tgenabled IN ('O', 'R')
-      AND (g.tgrelid = protected OR g.tgrelid IN (SELECT t.relid FROM pg_partition_tree(protected) AS t))
-  LOOP
-    EXECUTE format('ALTER TABLE ONLY %s ENABLE ALWAYS TRIGGER %I', weak.part, weak.tgname);
-  END LOOP;
-END
-$$;
-COMMENT ON FUNCTION fence_internal.restore_always(oid) IS 'Puts the triggers of a protected table that are enabled back to ALWAYS';
 
 -- The statement has named the partition; its schema is the caller's business, so all of that name
 -- are looked at.
@@ -99,8 +91,12 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   fault record;
 BEGIN
-  PERFORM fence_internal.restore_always(protected);
-  PERFORM fence_internal.complete_partitions(protected);
+  BEGIN
+    -- ENABLE TRIGGER ALL, as pg_restore --disable-triggers ends, leaves them at less than ALWAYS.
+    PERFORM fence_internal.complete_triggers(protected, true);
+  EXCEPTION WHEN undefined_file THEN
+    NULL; -- the library is missing: what is not complete is found now
+  END;
   FOR fault IN SELECT * FROM fence_internal.protection_faults(protected) AS f WHERE f.severity <> 'info' LOOP
     PERFORM fence_internal.refuse_ddl(format('%s %s', fault.object, fault.problem));
   END LOOP;
@@ -134,7 +130,9 @@ BEGIN
       EXCEPTION WHEN OTHERS THEN
         PERFORM fence_internal.refuse_ddl('the library of Fence cannot be used, so nobody can tell');
       END;
-      IF detached IS NOT NULL THEN
+      IF changed.protected NOT IN (SELECT fence_internal.protected_root(changed.objid)) THEN
+        NULL;  -- a table that has the protected one for its partition
+      ELSIF detached IS NOT NULL THEN
         PERFORM fence_internal.refuse_ddl(format('%I leaves %s, and its rows the protection', detached, changed.protected::regclass));
       ELSIF attached IS NOT NULL THEN
         PERFORM fence_internal.check_attached(changed.objid, attached);
