@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "commands/tablecmds.h"
+#include "storage/lmgr.h"
 #include "utils/syscache.h"
 }
 
@@ -79,12 +80,25 @@ Protection read_wanted(Arguments* arguments) {
   return wanted;
 }
 
+bool exists(Oid table) { return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)); }
+
 // EXECUTE on the call is half of the right to it.
 void check_owns(Oid table) {
+  if (!exists(table)) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", table)));
+  }
   if (!compat::owns_relation(table, GetUserId())) {
     aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(table)),
                    get_rel_name(table));
   }
+}
+
+List* lock_own_tree(Oid table) {
+  check_owns(table);
+  LockRelationOid(table, AccessExclusiveLock);
+  check_owns(table);  // it may have been given away, or dropped, while the lock was waited for
+  return lock_tree(table);
 }
 
 void check_not_in_use(const List* tree, const char* call) {
@@ -94,8 +108,6 @@ void check_not_in_use(const List* tree, const char* call) {
     table_close(table, NoLock);
   }
 }
-
-bool exists(Oid table) { return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(table)); }
 
 }  // namespace
 
@@ -107,13 +119,7 @@ FENCE_FUNCTION(fence_pg_protect) {
   Protection wanted = read_wanted(&arguments);
   check_may_administer();
   check_home(wanted.ns);
-  if (!exists(table)) {
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", table)));
-  }
-  check_owns(table);
-  const List* tree = lock_tree(table);
-  check_owns(table);  // it may have been given away while the lock was waited for
+  const List* tree = lock_own_tree(table);
   Protection before;
   read_protection(table, &before);
   wanted.exists = before.exists;
@@ -135,9 +141,7 @@ FENCE_FUNCTION(fence_pg_unprotect) {
   const bool there = exists(table);
   const List* tree = NIL;
   if (there) {
-    check_owns(table);
-    tree = lock_tree(table);
-    check_owns(table);
+    tree = lock_own_tree(table);
     check_not_in_use(tree, "fence_unprotect");
   }
   Protection protection;
