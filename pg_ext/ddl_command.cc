@@ -8,6 +8,7 @@ extern "C" {
 #include "parser/parser.h"
 #include "tcop/deparse_utility.h"
 #include "tcop/tcopprot.h"
+#include "utils/array.h"
 }
 
 namespace fence {
@@ -62,15 +63,23 @@ FENCE_FUNCTION(fence_pg_complete_triggers) {
   PG_RETURN_VOID();
 }
 
-// The name, without a schema, of the table that the client's statement takes a partition out of
-// CONCURRENTLY; else NULL. That commits half-way, so it is too late once it is done. It stands
-// alone in its transaction, and no function can run it.
+// The schema, or NULL where the client's statement says none, and the name of the table that it
+// takes a partition out of CONCURRENTLY; else NULL. That commits half-way, so it is too late once
+// it is done. It stands alone in its transaction, and no function can run it.
 FENCE_FUNCTION(fence_pg_detaching_concurrently) {
   const AlterTableStmt* statement = parse_alter_table();
   if (statement == nullptr || !is_concurrent_detach(statement)) {
     PG_RETURN_NULL();
   }
-  PG_RETURN_DATUM(text_datum(statement->relation->relname));
+  const RangeVar* table = statement->relation;
+  const bool has_schema = table->schemaname != nullptr;
+  Datum names[2] = {has_schema ? CStringGetTextDatum(table->schemaname) : 0,
+                    CStringGetTextDatum(table->relname)};
+  bool nulls[2] = {!has_schema, false};
+  int count = 2;
+  int first = 1;
+  PG_RETURN_POINTER(
+      construct_md_array(names, nulls, 1, &count, &first, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 }  // namespace fence

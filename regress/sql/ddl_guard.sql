@@ -83,6 +83,16 @@ ALTER TABLE home DETACH PARTITION home_1 CONCURRENTLY;
 RESET search_path;
 SELECT inhdetachpending FROM pg_inherits WHERE inhrelid IN ('part_0'::regclass, 'guard_owner.home_1'::regclass);
 RESET ROLE;
+-- Of another table of that name once the schema is said.
+SET ROLE guard_owner;
+SET search_path = public;
+CREATE TABLE home(a int NOT NULL) PARTITION BY LIST (a);
+CREATE TABLE home_2 PARTITION OF home FOR VALUES IN (2);
+ALTER TABLE home DETACH PARTITION home_2 CONCURRENTLY;
+ALTER TABLE public.home DETACH PARTITION home_2 CONCURRENTLY;
+DROP TABLE home, home_2;
+RESET search_path;
+RESET ROLE;
 SELECT fence.fence_unprotect('guard_owner.home');
 SET ROLE guard_owner;
 DROP TABLE guard_owner.home;

@@ -81,10 +81,10 @@ CREATE FUNCTION fence_internal.detached_partition(command pg_ddl_command) RETURN
 STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detached_partition';
 COMMENT ON FUNCTION fence_internal.detached_partition(pg_ddl_command) IS
 'The name, without a schema, of the partition that the command takes out of its table, or NULL';
-CREATE FUNCTION fence_internal.detaching_concurrently() RETURNS text
+CREATE FUNCTION fence_internal.detaching_concurrently() RETURNS text[]
 LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_detaching_concurrently';
 COMMENT ON FUNCTION fence_internal.detaching_concurrently() IS
-'The name of the table out of which the client''s statement takes a partition CONCURRENTLY, or NULL';
+'The table out of which the client''s statement takes a partition CONCURRENTLY, or NULL: its schema, as far as that says one, and its name';
 
 CREATE FUNCTION fence_internal.check_protection(protected oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -145,11 +145,11 @@ $$;
 COMMENT ON FUNCTION fence_internal.guard_ddl() IS 'Event trigger of fence_guard_ddl: after statements that change tables';
 
 -- DETACH PARTITION ... CONCURRENTLY commits half-way, and what comes then is too late. Before it,
--- only the name of the table is known.
+-- only the name of the table is known: where the statement says no schema, in any.
 CREATE FUNCTION fence_internal.guard_detach() RETURNS event_trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  name text;
+  name text[];
 BEGIN
   BEGIN
     name := fence_internal.detaching_concurrently();
@@ -158,9 +158,10 @@ BEGIN
   END;
   IF EXISTS (
     SELECT FROM fence_internal.protected AS p, LATERAL pg_partition_tree(p.relation) AS t
-    JOIN pg_class AS c ON c.oid = t.relid WHERE c.relname = name
+    JOIN pg_class AS c ON c.oid = t.relid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relname = name[2] AND n.nspname = coalesce(name[1], n.nspname)
   ) THEN
-    PERFORM fence_internal.refuse_ddl(format('a partition leaves %I, and its rows the protection', name));
+    PERFORM fence_internal.refuse_ddl(format('a partition leaves %I, and its rows the protection', name[2]));
   END IF;
 END
 $$;
