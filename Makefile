@@ -201,11 +201,11 @@ export PYTHONDONTWRITEBYTECODE = 1
 
 # In the order in which they begin, the longest first: two run side by side.
 SUITES := unit sanitize sqlite lint pg e2e differential conformance fuzz isolation
-SLOW_SUITES := mutations-postgresql mutations-sqlite stress majors-headers
+SLOW_SUITES := protection majors-sqlite mutations-postgresql mutations-sqlite stress majors-headers
 check:  ## all of the following, then one line that counts; starts servers of its own
 	@scripts/run-checks $(RESULTS) $(SUITES)
 
-check-all:  ## check and the slow suites (mutations, stress, majors-headers), counted together
+check-all:  ## check and the slow suites (protection, mutations, stress, majors), counted together
 	@scripts/run-checks $(RESULTS) $(SUITES) $(SLOW_SUITES)
 
 check-unit: $(BUILD)/regress/unit  ## the rules of core/
@@ -213,14 +213,19 @@ check-unit: $(BUILD)/regress/unit  ## the rules of core/
 	$(OWN) gtest -- $< --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
 	$(SUMMARY)
 
-check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, Node, installed
+check-sqlite: sqlite tests  ## the extension: C++, attacks, Python, installed
 	$(BEGIN)
 	$(OWN) gtest -- $(BUILD)/regress/sqlite --gtest_brief=1 --gtest_output=xml:$(HERE)/gtest.xml
 	$(OWN) attack -- $(BUILD)/regress/attack --gtest_brief=1 --gtest_output=xml:$(HERE)/attack.xml
-	$(OWN) --timeout 2400 newest -- env BUILD=$(BUILD) $(PYTHON) regress/sqlite/newest/run.py $(HERE)
-	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
 	$(OWN) pytest -- $(PYTEST)pytest.xml regress/sqlite
 	$(STEP) install -- scripts/check-install $(BUILD)
+	$(SUMMARY)
+
+# Both compile what they test against.
+check-majors-sqlite: sqlite tests  ## the newest SQLite, and Node's driver
+	$(BEGIN)
+	$(OWN) --timeout 2400 newest -- env BUILD=$(BUILD) $(PYTHON) regress/sqlite/newest/run.py $(HERE)
+	$(OWN) node -- env BUILD=$(BUILD) regress/sqlite/node/run $(HERE)
 	$(SUMMARY)
 
 # So many servers at once. No test measures a time; a file of tests stays together.
@@ -228,7 +233,15 @@ WORKERS := $(if $(filter 1,$(JOBS)),1,2)
 check-pg: pg  ## the PostgreSQL extension: pg_regress, Python
 	$(BEGIN)
 	$(OWN) regress -- scripts/pg run scripts/pg-regress sql $(HERE)/regress.xml
-	$(OWN) pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile regress/pg
+	$(OWN) pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile $(PROTECTION:%=--ignore=%) regress/pg
+	$(SUMMARY)
+
+# Whole servers, processes and catalogs for each case.
+PROTECTION := $(wildcard regress/pg/test_doctor*.py) regress/pg/test_many_keys.py \
+  regress/pg/test_replication.py regress/e2e/test_examples_pg.py
+check-protection: pg  ## fence_doctor, logical replication, 100,000 keys, the examples
+	$(BEGIN)
+	$(OWN) --timeout 2400 pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile $(PROTECTION)
 	$(SUMMARY)
 
 check-isolation: pg  ## sessions interleaved in a given order
@@ -253,7 +266,7 @@ check-differential: sqlite pg  ## FENCE_FUZZ_STEPS=20000 random calls: every eng
 
 check-e2e: sqlite pg  ## real processes: the demos, the examples, stress, kill -9
 	$(BEGIN)
-	$(OWN) pytest -- $(PYTEST)pytest.xml $(PG_STRESS:%=--ignore=%) regress/e2e
+	$(OWN) pytest -- $(PYTEST)pytest.xml $(PG_STRESS:%=--ignore=%) $(PROTECTION:%=--ignore=%) regress/e2e
 	$(SUMMARY)
 
 PG_STRESS := regress/e2e/test_pg_stress.py regress/e2e/test_pg_content_stress.py
