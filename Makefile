@@ -236,12 +236,14 @@ check-pg: pg  ## the PostgreSQL extension: pg_regress, Python
 	$(OWN) pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile $(PROTECTION:%=--ignore=%) regress/pg
 	$(SUMMARY)
 
-# Whole servers, processes and catalogs for each case.
-PROTECTION := $(wildcard regress/pg/test_doctor*.py) regress/pg/test_many_keys.py \
-  regress/pg/test_replication.py regress/e2e/test_examples_pg.py
-check-protection: pg  ## fence_doctor, logical replication, 100,000 keys, the examples
+# Whole servers, processes and catalogs for each case. The programs share a build without a layer.
+PROTECTION := $(wildcard regress/pg/test_doctor*.py) regress/pg/test_ddl_guard.py \
+  regress/pg/test_many_keys.py regress/pg/test_protect_copy.py regress/pg/test_replication.py \
+  regress/e2e/test_demo_pg.py regress/e2e/test_examples_pg.py
+check-protection: pg  ## fence_doctor, replication, 100,000 keys, demo and examples
 	$(BEGIN)
-	$(OWN) --timeout 2400 pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile $(PROTECTION)
+	$(OWN) --timeout 2400 pytest -- $(PYTEST)pytest.xml -n $(WORKERS) --dist loadfile $(filter regress/pg/%,$(PROTECTION))
+	$(OWN) --timeout 2400 programs -- $(PYTEST)programs.xml $(filter regress/e2e/%,$(PROTECTION))
 	$(SUMMARY)
 
 check-isolation: pg  ## sessions interleaved in a given order
