@@ -9,7 +9,6 @@
 #include "pg_ext/settings.h"
 
 extern "C" {
-#include "catalog/indexing.h"
 #include "storage/lmgr.h"
 #include "utils/inval.h"
 }
@@ -33,7 +32,6 @@ const Reason unknown_mode = {Code::corrupt, "the stored mode of the namespace is
                              "set it anew with fence_namespace_set"};
 
 struct StoredRule {
-  bool exists = false;
   NamespaceRule rule;
   ItemPointerData row{};
 };
@@ -44,7 +42,6 @@ StoredRule read_rule(std::string_view ns) {
   scan.equal(ns);
   scan.begin(SnapshotSelf);
   if (scan.next()) {
-    stored.exists = true;
     stored.row = scan.row()->tts_tid;
     if (!parse_mode(bytes_at(scan.row(), column_mode), &stored.rule.mode)) {
       raise_error(unknown_mode);
@@ -105,17 +102,9 @@ void write_namespace_rule(std::string_view ns, const NamespaceRule& rule) {
   values[column_identical_repeat] = BoolGetDatum(rule.identical_repeat);
   nulls[column_shard_space] = true;
   values[column_floor] = Int64GetDatum(rule.floor);
-  HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-  if (stored.exists) {
-    // On the same page as far as there is room: who reads meanwhile without a lock comes to
-    // the old version first, and never finds none.
-    ItemPointerData row = stored.row;
-    CatalogTupleUpdate(table, &row, tuple);
-  } else {
-    CatalogTupleInsert(table, tuple);
-  }
-  CommandCounterIncrement();
-  heap_freetuple(tuple);
+  // On the same page as far as there is room: who reads meanwhile without a lock comes to the old
+  // version first, and never finds none.
+  store_row(table, stored.row, values, nulls);
   CacheInvalidateRelcache(table);
   table_close(table, NoLock);
 }

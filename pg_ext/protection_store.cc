@@ -81,11 +81,6 @@ void read_row(TupleTableSlot* row, Protection* found) {
   }
 }
 
-char* qualified_name(Oid table) {
-  char* schema = get_namespace_name(get_rel_namespace(table));
-  return quote_qualified_identifier(schema, get_rel_name(table));
-}
-
 ArrayType* make_array(Datum* elements, int count, Oid type, int length, bool by_value, char align) {
   return construct_array(elements, count, type, length, by_value, align);
 }
@@ -124,15 +119,7 @@ void write_protection(Oid table, const Protection& protection) {
   values[column_key_attributes] =
       PointerGetDatum(make_array(numbers, count, INT2OID, 2, true, TYPALIGN_SHORT));
   Relation registry = open_table(relations().protected_table, RowExclusiveLock);
-  HeapTuple tuple = heap_form_tuple(RelationGetDescr(registry), values, nulls);
-  if (protection.exists) {
-    ItemPointerData row = protection.row;
-    CatalogTupleUpdate(registry, &row, tuple);
-  } else {
-    CatalogTupleInsert(registry, tuple);
-  }
-  CommandCounterIncrement();
-  heap_freetuple(tuple);
+  store_row(registry, protection.row, values, nulls);
   CacheInvalidateRelcache(registry);
   table_close(registry, NoLock);
 }

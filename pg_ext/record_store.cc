@@ -10,7 +10,6 @@
 
 extern "C" {
 #include "access/xlog.h"
-#include "catalog/indexing.h"
 #include "storage/bufmgr.h"
 #include "utils/timestamp.h"
 }
@@ -194,17 +193,7 @@ void write_record(const RecordName& name, const StoredRecord& record) {
   if (record.published.known) {
     values[column_published] = bytes_datum(record.published.value.bytes);
   }
-  HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-  // The plain functions of the catalogs: nobody else writes the row while the key is
-  // locked, and they do not run the guard triggers, which are against others.
-  if (ItemPointerIsValid(&record.row)) {
-    ItemPointerData row = record.row;
-    CatalogTupleUpdate(table, &row, tuple);
-  } else {
-    CatalogTupleInsert(table, tuple);
-  }
-  CommandCounterIncrement();
-  heap_freetuple(tuple);
+  store_row(table, record.row, values, nulls);
   table_close(table, NoLock);
 }
 

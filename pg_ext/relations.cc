@@ -156,14 +156,27 @@ std::string_view bytes_at(TupleTableSlot* row, int column) {
 
 bool is_null_at(TupleTableSlot* row, int column) { return slot_attisnull(row, column + 1); }
 
-void insert_row(Relation table, Datum* values, bool* nulls) {
-  bool none[MaxHeapAttributeNumber] = {};
-  HeapTuple tuple =
-      heap_form_tuple(RelationGetDescr(table), values, nulls == nullptr ? none : nulls);
+char* qualified_name(Oid relation) {
+  char* schema = get_namespace_name(get_rel_namespace(relation));
+  return quote_qualified_identifier(schema, get_rel_name(relation));
+}
+
+void store_row(Relation table, const ItemPointerData& replaced, Datum* values, bool* nulls) {
+  HeapTuple tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+  ItemPointerData row = replaced;
   // The plain functions of the catalogs: they run no trigger.
-  CatalogTupleInsert(table, tuple);
+  if (ItemPointerIsValid(&row)) {
+    CatalogTupleUpdate(table, &row, tuple);
+  } else {
+    CatalogTupleInsert(table, tuple);
+  }
   CommandCounterIncrement();
   heap_freetuple(tuple);
+}
+
+void insert_row(Relation table, Datum* values, bool* nulls) {
+  bool none[MaxHeapAttributeNumber] = {};
+  store_row(table, ItemPointerData(), values, nulls == nullptr ? none : nulls);
 }
 
 bool replace_row(Relation table, const ItemPointerData& row, Datum* values, bool* nulls) {

@@ -105,9 +105,16 @@ int64_t number_at(TupleTableSlot* row, int column);
 std::string_view bytes_at(TupleTableSlot* row, int column);
 bool is_null_at(TupleTableSlot* row, int column);
 
+// The name of a table or index with its schema, quoted where it must be.
+char* qualified_name(Oid relation);
+
 // Adds a row, with its index entries and without running triggers: they are against
 // others. nulls may be nullptr. What was added is seen by the next command.
 void insert_row(Relation table, Datum* values, bool* nulls);
+
+// The same, or puts it in the place of the row at replaced, where that is valid. For tables and
+// keys that the caller has locked against other writers.
+void store_row(Relation table, const ItemPointerData& replaced, Datum* values, bool* nulls);
 
 // Puts another row of the same key in the place of one that a scan of this transaction sees,
 // unless another transaction that is still open has touched that: then false, at once.

@@ -53,13 +53,8 @@ Refusal fault(const Reason& reason, const char* words) {
   return refusal;
 }
 
-char* shown(Oid relation) {
-  char* schema = get_namespace_name(get_rel_namespace(relation));
-  return quote_qualified_identifier(schema, get_rel_name(relation));
-}
-
 Refusal not_as_made(const char* part, Relation table) {
-  return fault(other_shape, psprintf("%s %s", part, shown(RelationGetRelid(table))));
+  return fault(other_shape, psprintf("%s %s", part, qualified_name(RelationGetRelid(table))));
 }
 
 Refusal find_column_fault(Relation table, const TableShape& shape) {
@@ -84,7 +79,7 @@ Refusal foreign_constraint(Oid constraint) {
   if (HeapTupleIsValid(tuple)) {
     const auto* form = reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple));
     words = psprintf("constraint %s of %s", quote_identifier(NameStr(form->conname)),
-                     shown(form->conrelid));
+                     qualified_name(form->conrelid));
     ReleaseSysCache(tuple);
   }
   return fault(foreign_part, words);
@@ -164,8 +159,9 @@ Refusal find_foreign_index(Relation table, const TableShape& shape) {
     Relation index = index_open(oid, AccessShareLock);
     if (!may_stand(index, shape)) {
       const Oid constraint = get_index_constraint(oid);
-      found = OidIsValid(constraint) ? foreign_constraint(constraint)
-                                     : fault(foreign_part, psprintf("index %s", shown(oid)));
+      found = OidIsValid(constraint)
+                  ? foreign_constraint(constraint)
+                  : fault(foreign_part, psprintf("index %s", qualified_name(oid)));
     }
     index_close(index, AccessShareLock);
   }
@@ -188,9 +184,9 @@ Refusal find_index_fault(Relation table, const OwnTable& own) {
 Refusal find_relative_fault(Relation table) {
   const List* children = find_inheritance_children(RelationGetRelid(table), NoLock);
   if (children != NIL) {
-    return fault(foreign_part,
-                 psprintf("table %s, which inherits from %s", shown(list_nth_oid(children, 0)),
-                          shown(RelationGetRelid(table))));
+    return fault(foreign_part, psprintf("table %s, which inherits from %s",
+                                        qualified_name(list_nth_oid(children, 0)),
+                                        qualified_name(RelationGetRelid(table))));
   }
   return has_superclass(RelationGetRelid(table)) ? not_as_made("inheritance of", table) : Refusal();
 }

@@ -13,10 +13,8 @@ STRICT LANGUAGE c AS 'MODULE_PATHNAME', 'fence_pg_complete_triggers';
 COMMENT ON FUNCTION fence_internal.complete_triggers(oid, boolean) IS
 'Gives each partition of a protected table that has none the trigger that refuses TRUNCATE. restore: and puts the triggers that are enabled back to ALWAYS';
 
--- With the rights of Fence's owner, like all of them: who makes a partition may not read the
--- registry.
--- Only at what makes a partition: a restore makes the triggers of the others itself, after the
--- tables.
+-- With the rights of Fence's owner: who makes a partition may not read the registry. Only at what
+-- makes a partition: a restore makes the triggers of the others itself, after the tables.
 CREATE FUNCTION fence_internal.guard_partitions() RETURNS event_trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
